@@ -24,7 +24,7 @@ test: $(VENV)/.test
 
 # Everything, and nothing is skipped for want of a package. Two cores are busy while a third test waits for a server.
 check: $(VENV)/.dev
-	EVENHAND_EXTRAS=all $(BIN)/python $(PYTEST) -n 3
+	EVENHAND_EXTRAS=all $(BIN)/python $(PYTEST) -n 3 --durations 40 --durations-min 5
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

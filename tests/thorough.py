@@ -61,7 +61,11 @@ live/test_doors.py live/test_erasing.py live/test_faults.py live/test_frozen.py 
 live/test_heads.py live/test_http_clock.py live/test_http_erasing.py live/test_http_life.py live/test_http_security.py
 live/test_kept_problem.py live/test_learning_beside.py
 live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/test_lines.py live/test_postgres.py
-live/test_postgres_failures.py live/test_routers.py live/test_runs.py live/test_runs_of_lives.py
+live/test_postgres_failures.py
+live/test_restored.py::test_over_http_what_was_lost_is_a_404
+live/test_restored.py::test_random_restores_enter_no_outcome_of_a_lost_decision
+live/test_restored.py::test_reports_metrics_and_audits_say_that_decisions_may_be_missing
+live/test_routers.py live/test_runs.py live/test_runs_of_lives.py
 live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py
 live/test_serve.py::test_it_hears_that_it_shall_stop_once_it_has_said_that_it_is_ready live/test_several.py
 live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py live/test_switching.py

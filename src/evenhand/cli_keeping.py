@@ -28,6 +28,8 @@ def add_keeping(commands: argparse._SubParsersAction[Any]) -> None:
     restore = commands.add_parser("restore", help="make a store from a backup", description=RESTORE)
     restore.add_argument("file", type=Path, metavar="FILE", help="a file that `evenhand backup` wrote")
     restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
+    restore.add_argument("--by", required=True, metavar="WHO", help="who restores it, for the log")
+    restore.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log, such as a ticket")
     restore.set_defaults(run=_restore, parser=restore)
 
     clock = commands.add_parser(
@@ -59,7 +61,7 @@ def _backup(o: argparse.Namespace) -> int:
 def _restore(o: argparse.Namespace) -> int:
     from evenhand.live.backups import restore
 
-    heads = restore(o.file, o.store)
+    heads = restore(o.file, o.store, by=o.by, why=o.why)
     print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
     return 0
 

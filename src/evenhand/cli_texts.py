@@ -70,7 +70,8 @@ stand still, and nothing expires, until the clock has caught up. From this event
 
 RESTORE = """\
 Write the campaigns of a backup to a store that has none, and check all their hashes there. What was decided after the
-backup is not in it: stop all servers of the lost store first."""
+backup is not in it: stop all servers of the lost store first. The log notes who restored it and why, and later
+decisions have ids of another kind, so that those of lost decisions stay refused."""
 
 ARCHIVE = """\
 Write the log of a campaign that has ended, with no decision waiting, to a read-only file, and print its head, to be

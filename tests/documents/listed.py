@@ -126,6 +126,8 @@ ELSEWHERE = {
     "::test_compose_decides_in_postgresql",
     "make bench-peers": "tests/test_peers.py::test_a_tiny_run_without_peers",
     "python -m benchmarks.peers rounds batches": "tests/test_peers.py::test_a_tiny_run_without_peers",
+    "python -m tests.live.restores 1000": "tests/live/test_restored.py"
+    "::test_random_restores_enter_no_outcome_of_a_lost_decision",
     "python -m tests.notebooks": "tests/notebooks/test_notebooks.py::test_a_notebook_runs_and_shows_what_is_stored",
     **dict.fromkeys(("python -m tests.tables NAME", 'python -m tests.tables NAME "COMMAND"'),
                     "tests/documents/test_tables.py::test_what_a_command_prints_is_stored_and_stored_again"),

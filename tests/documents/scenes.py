@@ -26,7 +26,8 @@ SCENES = {
         f"evenhand report {EMAIL} --out report.html",
         f"evenhand export {EMAIL} --out decisions.csv",
         f"evenhand backup {EMAIL} backup-2026-11-24.db",
-        "evenhand restore backup-2026-11-24.db sqlite:///out/again.db",
+        'evenhand restore backup-2026-11-24.db sqlite:///out/again.db --by ada --why "disk lost"',
+        "evenhand audit sqlite:///out/again.db",
     ),
     "a life": (
         *BEGUN,

@@ -346,7 +346,7 @@ def unerased(before, after):
 def same_fold(one, other):
     """Require that two workers have the same state, but for the random tokens of receipts."""
     a, b = one._worker.fold, other._worker.fold
-    facts = ("seq", "known", "marked", "erased", "reach", "first", "life", "runs", "version", "began")
+    facts = ("seq", "known", "marked", "erased", "reach", "first", "life", "runs", "version", "began", "ids")
     for name in facts:
         assert getattr(a, name) == getattr(b, name), name
     assert list(a.pending) == list(b.pending)

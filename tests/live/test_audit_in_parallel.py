@@ -210,7 +210,7 @@ def test_states_differ_by_their_numbers_and_in_anything_else_wholly():
     assert apart(blob, blob) == 0.0
     (ref,) = fold.pending
     due, decision = fold.pending.due(ref), fold.pending.pop(ref, ())
-    fold.pending.add(ref, decision._replace(id=decision.id + (0, 1, 0)), due)
+    fold.pending.add(ref, decision._replace(id=np.add(decision.id, (0, 1, 0))), due)
     assert apart(blob, dump(fold)) == 0.0  # tokens are random
     fold.pending.add(ref, decision._replace(propensities=decision.propensities - 1e-9), due)
     assert 0 < apart(blob, dump(fold)) <= 1e-9

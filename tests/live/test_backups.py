@@ -9,7 +9,8 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Damaged
-from evenhand.live.proof import prove
+from evenhand.live.events import read
+from evenhand.live.proof import Head, prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
@@ -42,16 +43,20 @@ def test_what_is_restored_is_what_was_backed_up(kind, to, stores, tmp_path, requ
     assert {name: head.seq for name, head in heads.items()} == {"coins": 22, "other": 1}
     assert eh.live.audit(f"sqlite:///{tmp_path}/backup.db", "coins", [POLICY], head=heads["coins"]).clean
     again = stores(to)
-    assert eh.live.restore(tmp_path / "backup.db", again) == heads
+    after = eh.live.restore(tmp_path / "backup.db", again, by="ada", why="disk lost")
     for name in heads:
-        assert list(again.scan(name)) == list(store.scan(name))
+        *events, note = again.scan(name)
+        assert events == list(store.scan(name))
+        assert (note.kind, note.at, Head(note.seq, note.hash)) == ("restored", events[-1].at, after[name])
+        assert read(note)["head"] == str(heads[name])
     assert eh.live.audit(again, "coins", [POLICY], head=heads["coins"]).clean
+    assert eh.live.audit(again, "coins", [POLICY], head=after["coins"]).clean
     campaign = eh.Campaign.open(again, "coins", POLICY)
     assert campaign.decide({}, key="key 3").repeated
-    assert campaign.decide({}, key="new").id == 23
+    assert campaign.decide({}, key="new").id % 1_000_000 == 24
     assert prove(again, "coins").faults == ()
     with pytest.raises(InvalidInput, match="store: expected one without a campaign"):
-        eh.live.restore(tmp_path / "backup.db", again)
+        eh.live.restore(tmp_path / "backup.db", again, by="ada", why="disk lost")
 
 
 def test_a_backup_is_whole_while_others_write(tmp_path):
@@ -104,19 +109,20 @@ def test_what_a_backup_is_refused_for(tmp_path, capsys):
     assert not file.exists()
     assert main(["backup", url, str(file)]) == 0
     assert capsys.readouterr().out.startswith(f"written: {file}\ncoins: head 22:")
-    assert main(["restore", str(file), url]) == 2
+    signed = ["--by", "ada", "--why", "disk lost"]
+    assert main(["restore", str(file), url, *signed]) == 2
     assert "store: expected one without a campaign, got one that has ['coins']" in capsys.readouterr().err
-    assert main(["restore", str(tmp_path / "none"), f"sqlite:///{tmp_path}/new/folder/a.db"]) == 2
+    assert main(["restore", str(tmp_path / "none"), f"sqlite:///{tmp_path}/new/folder/a.db", *signed]) == 2
     assert "a file that is there" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
-    assert main(["restore", str(file), f"sqlite:///{tmp_path}/new/folder/a.db"]) == 0
+    assert main(["restore", str(file), f"sqlite:///{tmp_path}/new/folder/a.db", *signed]) == 0
     assert (tmp_path / "new" / "folder" / "a.db").exists()
     capsys.readouterr()
-    assert main(["restore", str(tmp_path / "none"), f"sqlite:///{tmp_path}/new.db"]) == 2
+    assert main(["restore", str(tmp_path / "none"), f"sqlite:///{tmp_path}/new.db", *signed]) == 2
     assert "a file that is there" in capsys.readouterr().err
     assert not (tmp_path / "new.db").exists()
-    assert main(["restore", str(file), f"sqlite:///{tmp_path}/new.db"]) == 0
-    assert capsys.readouterr().out.startswith(f"restored: {file}\ncoins: head 22:")
+    assert main(["restore", str(file), f"sqlite:///{tmp_path}/new.db", *signed]) == 0
+    assert capsys.readouterr().out.startswith(f"restored: {file}\ncoins: head 23:")
     assert sorted(z.name for z in tmp_path.iterdir() if z.name.startswith("new.db")) == [
         "new.db",
         "new.db.gate",
@@ -137,7 +143,7 @@ def test_a_damaged_log_is_neither_backed_up_nor_restored(tmp_path):
     eh.live.backup(store, tmp_path / "backup.db")
     tampered(tmp_path / "backup.db")
     with pytest.raises(Damaged, match="campaign 'coins' is damaged: event 4 is not what was written"):
-        eh.live.restore(tmp_path / "backup.db", f"sqlite:///{tmp_path}/new.db")
+        eh.live.restore(tmp_path / "backup.db", f"sqlite:///{tmp_path}/new.db", by="ada", why="disk lost")
     assert not (tmp_path / "new.db").exists()
     tampered(tmp_path / "log.db")
     with pytest.raises(Damaged, match="event 4"):

@@ -199,7 +199,7 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
     [
         ("switch FILE STORE --by a --why b", "PROBLEM.toml; the order is: evenhand switch STORE PROBLEM.toml"),
         ("backup FILE STORE", "FILE; the order is: evenhand backup STORE FILE"),
-        ("restore STORE FILE", "FILE; the order is: evenhand restore FILE STORE"),
+        ("restore STORE FILE --by Ada --why so", "FILE; the order is: evenhand restore FILE STORE"),
         ("archive FILE STORE", "FILE; the order is: evenhand archive STORE FILE"),
         ("serve STORE --store FILE", "PROBLEM.toml; the order is: evenhand serve PROBLEM.toml --store STORE"),
         ("pause FILE STORE --by a --why b", "CAMPAIGN; the order is: evenhand pause STORE"),

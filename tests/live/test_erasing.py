@@ -532,7 +532,9 @@ def test_backups_and_archives_have_the_erasure(kind, tmp_path, request):
     with closing(connect_to_read(f"sqlite:///{tmp_path}/copy.db")) as copy:
         assert eh.live.audit(copy, "shop", [POLICY]).clean
     again = MemoryStore()
-    eh.live.restore(tmp_path / "copy.db", again)
+    eh.live.restore(tmp_path / "copy.db", again, by="ada", why="disk lost")
+    *_, note = again.scan("shop")
+    campaign._worker.fold.apply(note)
     same_fold(eh.Campaign.open(again, "shop", POLICY), campaign)
 
 

@@ -17,8 +17,10 @@ import pytest
 
 from evenhand.core.errors import CannotErase
 from evenhand.live import Busy, Campaign
+from evenhand.live.backups import backup, restore
 from evenhand.live.files import open_campaign
 from evenhand.live.http import app
+from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
 from tests.live.faults import PATIENCE, World, policy
@@ -26,6 +28,7 @@ from tests.live.served import asked, opened, serving
 from tests.live.striking import Struck
 from tests.live.test_files import STATED
 from tests.live.test_http_security import raw
+from tests.waits import until
 
 TOKEN = "a secret of this test"
 HALF = b"POST /decide HTTP/1.1\r\nHost:"
@@ -174,6 +177,32 @@ def missing(world):
     assert not path.exists()
     path.with_name("away.db").rename(path)
     return said
+
+
+def older(world):
+    """A copy of before the last decision is put in place of the file, and then the file again."""
+    copy, away = world.folder.with_name("copy.db"), world.folder.with_name("away")
+    backup(world.store.inner, copy)
+    world.letter("new")
+    world.folder.rename(away)
+    world.folder.mkdir()
+    shutil.copy(copy, world.folder / "log.db")
+    assert world.letter("other").status_code == 503, "once, as the file is another one"
+    said = world.letter("other")
+    shutil.rmtree(world.folder)
+    away.rename(world.folder)
+    until(lambda: world.letter("new").status_code == 200)
+    return said
+
+
+def lost(world):
+    """A server has a copy that was restored from a backup of before the decision."""
+    copy, again = world.folder.with_name("copy.db"), f"sqlite:///{world.folder.parent}/again.db"
+    backup(world.store.inner, copy)
+    number = world.letter("new").json()["id"]
+    restore(copy, again, by="anna", why="the disk is lost")
+    with closing(connect(again)) as store, serving(app(world.opened(store))) as client:
+        return client.post("/observe", json={"id": number, "outcomes": {"answer": 1, "cents": 1}})
 
 
 def damaged(world):
@@ -415,6 +444,7 @@ FAULTS = [
     Fault("another worker is stopped in a transaction", stopped, 503),
     Fault("the store is gone", gone, 503),
     Fault("the file is gone", missing, 503),
+    Fault("an older copy is put in place of the file", older, 500, ("decided",)),
     Fault("the store is damaged", damaged, 500),
     Fault("the store is read-only", limited("PRAGMA query_only=ON", "PRAGMA query_only=OFF"), 503),
     Fault("the store is full", limited("PRAGMA max_page_count=1", "PRAGMA max_page_count=100000", 100), 503),
@@ -437,6 +467,7 @@ FAULTS = [
     Fault("null for every outcome", outcome('{"answer": null, "cents": null}'), 422, says={"field": "outcomes"}),
     Fault("null for every play", outcome("[null]"), 422, says={"field": "outcomes"}),
     Fault("an outcome under an unknown key", lambda w: w.send('{"key": "nobody", "outcomes": {"answer": 1}}'), 404),
+    Fault("an outcome of a decision that a restore lost", lost, 404, ("decided",), {"state": "lost"}),
     Fault("an outcome of an erased decision", erased(lambda w: w.observe(w.seen, {"answer": 0, "cents": 2}, True)), 409,
           ("erased",)),
     Fault("an erased key", erased(lambda w: w.letter("seen")), 200, ("erased", "decided"), {"repeated": False}),

@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live import Busy, Conflict, Ended, Pool, Unknown, open_leased, settle_lease
+from evenhand.live import Busy, Conflict, Damaged, Ended, Pool, Unknown, open_leased, settle_lease
 from evenhand.live.commands import audit_files, only_campaign
 from evenhand.live.leases.books import is_pool
 from evenhand.live.leases.commands import told
@@ -315,7 +315,7 @@ def test_what_was_used_after_a_backup_stays_used(world, tmp_path):
     spent = north.status().accounts["cents"].spent
     assert spent > before
     world.stores["north"] = MemoryStore()
-    eh.live.restore(tmp_path / "north.db", world.stores["north"])
+    eh.live.restore(tmp_path / "north.db", world.stores["north"], by="ada", why="disk lost")
     again = world.opened("north")
     account = again.status().accounts["cents"]
     assert account.spent == before
@@ -325,6 +325,66 @@ def test_what_was_used_after_a_backup_stays_used(world, tmp_path):
     again.end(by="Ada", why="so")
     settle_lease(again, world.pool)
     assert world.pool.ledger().free("cents") == pytest.approx(60 - spent)
+
+
+def test_a_server_of_the_lost_log_gets_nothing_more(world, tmp_path):
+    """The pool is a store that both reach: it knows which log was restored, however many events both have."""
+    lost = world.opened("north")
+    lived(lost, 2)
+    settle_lease(lost, world.pool)
+    eh.live.backup(world.stores["north"], tmp_path / "north.db")
+    lived(lost, 20, first=2)
+    settle_lease(lost, world.pool)
+    world.stores["north"] = MemoryStore()
+    eh.live.restore(tmp_path / "north.db", world.stores["north"], by="ada", why="disk lost")
+    again = eh.live.open_campaign(world.stores["north"], "north", world.file)
+    for i in range(100, 140):  # beyond what the pool knows of the lost one
+        again.cancel(again.decide({"age": 20}, key=str(i)).id)
+    used = [z.status().accounts["cents"].spent for z in (lost, again)]
+    assert used[1] < used[0]
+    settle_lease(again, world.pool)
+    assert f"{used[0] - used[1]:g} used after a backup that was restored" in told(world.pool.ledger())
+    lived(lost, 60, first=30)
+    with pytest.raises(Conflict, match="'north' that was restored since: end the servers of this one, which was lost"):
+        settle_lease(lost, world.pool)
+    settle_lease(again, world.pool)
+    assert world.pool.ledger().free("cents") >= 0
+
+
+def test_a_restored_pool_grants_nothing_until_all_have_said_what_they_took(world, tmp_path):
+    """It would grant one campaign what another one has taken in since the backup."""
+    north, south = world.opened("north"), world.opened("south")
+    eh.live.backup(world.stores["pool"], tmp_path / "pool.db")
+    lived(north, 10)
+    north.end(by="Ada", why="so")
+    settle_lease(north, world.pool)
+    settle_lease(south, world.pool)
+    assert south.status().accounts["cents"].total > 30
+    world.stores["pool"] = MemoryStore()
+    eh.live.restore(tmp_path / "pool.db", world.stores["pool"], by="ada", why="disk lost")
+    pool = Pool.open(world.stores["pool"])
+    assert pool.ledger().silent == {"north", "south"}
+    west = open_leased(pool, MemoryStore(), "west", world.file, terms=TERMS)
+    settle_lease(north, pool)
+    settle_lease(west, pool)
+    assert pool.ledger().silent == {"south"}
+    assert west.status().accounts["cents"].total == pytest.approx(0, abs=1e-9)
+    settle_lease(south, pool)
+    while settle_lease(west, pool):
+        settle_lease(south, pool)
+    assert pool.ledger().silent == frozenset()
+    each = [z.status().accounts["cents"].total for z in (north, south, west)]
+    assert sum(each) <= 60 + 1e-6
+    assert pool.ledger().free("cents") == pytest.approx(60 - sum(each), abs=1e-6)
+
+
+def test_a_pool_that_was_put_back_by_a_copy_is_noticed(world):
+    north = world.opened("north")
+    world.pool.store = MemoryStore()
+    with world.pool.store.write("all") as log:
+        log.append("leased", next(world.stores["pool"].scan("all")).body)
+    with pytest.raises(Damaged, match="another log of 'all', or an earlier copy"):
+        settle_lease(north, world.pool)
 
 
 def test_a_second_log_of_a_name_gets_nothing(world):
@@ -344,7 +404,7 @@ def test_a_pool_and_its_campaigns_may_have_one_store(tmp_path, capsys):
     assert is_pool(store, "all")
     assert only_campaign(store, None) == "north"
     eh.live.backup(url, tmp_path / "copy.db")
-    eh.live.restore(tmp_path / "copy.db", f"sqlite:///{tmp_path}/again.db")
+    eh.live.restore(tmp_path / "copy.db", f"sqlite:///{tmp_path}/again.db", by="ada", why="disk lost")
     capsys.readouterr()
     assert main(["pool", f"sqlite:///{tmp_path}/again.db"]) == 0
     told = capsys.readouterr().out

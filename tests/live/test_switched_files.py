@@ -161,6 +161,11 @@ def test_a_problem_file_over_http(tmp_path):
         assert said.status_code == 200
         assert (said.json()["adopts"], said.json()["by"], said.json()["why"]) == (True, "Ada", "less")
         assert said.json()["mark"] == client.get("/report").json()["mark"] != mark
+        same = less.replace('"A" = "a"', '"C" = "a"')  # names of a log, which no live campaign reads
+        assert less != same
+        again = client.post("/switch", json={"problem": same, "by": "Bob", "why": "other names"}).json()
+        assert again == {**said.json(), "new": False}
+        assert said.json()["new"]
         assert client.get("/readyz").status_code == 200
         late = client.post("/switch", json={"problem": least, "by": "Bob", "why": "least", "expected": mark})
         assert late.status_code == 409

@@ -183,7 +183,7 @@ def test_a_backup_has_what_was_learned(files, tmp_path, where):
     log.unlink()
     again = f"sqlite:///{tmp_path}/again.db"
     backup(place, tmp_path / "post.backup")
-    restore(tmp_path / "post.backup", again)
+    restore(tmp_path / "post.backup", again, by="ada", why="disk lost")
     with open_campaign(again, "post", file) as campaign:
         assert decided(campaign) == first
         assert campaign.status().rounds == len(first)
@@ -195,7 +195,7 @@ def test_what_was_learned_goes_from_sqlite_to_postgresql(files, tmp_path, url):
     with open_campaign(store, "post", file, log_path=log) as campaign:
         first = decided(campaign)
     backup(store, tmp_path / "post.backup")
-    restore(tmp_path / "post.backup", url)
+    restore(tmp_path / "post.backup", url, by="ada", why="disk lost")
     with open_campaign(url, "post", file) as campaign:
         assert decided(campaign) == first
 
@@ -209,9 +209,9 @@ def test_a_restore_that_fails_can_be_said_again(files, tmp_path, monkeypatch):
     with monkeypatch.context() as full:
         full.setattr(again, "keep", lambda *_: exec("raise Busy('full')", {"Busy": Busy}))
         with pytest.raises(Busy):
-            restore(tmp_path / "post.backup", again)
+            restore(tmp_path / "post.backup", again, by="ada", why="disk lost")
     assert again.campaigns() == []
-    restore(tmp_path / "post.backup", again)
+    restore(tmp_path / "post.backup", again, by="ada", why="disk lost")
     with open_campaign(again, "post", file) as campaign:
         assert decided(campaign) == first
 

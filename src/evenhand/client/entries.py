@@ -69,7 +69,7 @@ def refusal(answer: Mapping[str, Any]) -> Refusal | None:
     text, status = str(answer["error"]), int(answer["status"])
     if status in AGAIN:
         return NoAnswer(f"status {status}, {text}")
-    return RequestRefused(status, text, answer.get("field"))
+    return RequestRefused(status, text, answer.get("field"), lost=answer.get("state") == "lost")
 
 
 def named(decision: int | str) -> dict[str, int | str]:

@@ -23,11 +23,12 @@ class RequestRefused(EvenhandError):
         status: the status of the response.
         text: what the server says.
         field: the field that is wrong, if there is one.
+        lost: whether the request is about a decision that the log lost, as a backup was restored.
     """
 
-    def __init__(self, status: int, text: str, field: str | None = None) -> None:
+    def __init__(self, status: int, text: str, field: str | None = None, *, lost: bool = False) -> None:
         super().__init__(status, text, field)
-        self.status, self.text, self.field = status, text, field
+        self.status, self.text, self.field, self.lost = status, text, field, lost
 
     def __str__(self) -> str:
         return f"{self.text} (status {self.status})"
@@ -138,4 +139,5 @@ def _told(said: httpx.Response) -> dict[str, Any] | None:
 def _refused(said: httpx.Response) -> RequestRefused:
     """Return the error of an answer that is not the one asked for."""
     told = _told(said) or {}
-    return RequestRefused(said.status_code, str(told.get("error", "an answer that is not JSON")), told.get("field"))
+    text = str(told.get("error", "an answer that is not JSON"))
+    return RequestRefused(said.status_code, text, told.get("field"), lost=told.get("state") == "lost")

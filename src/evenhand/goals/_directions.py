@@ -125,6 +125,13 @@ class Directions:
         return np.asarray(both & ~rows.is_known.any())
 
     @cached_property
+    def reach(self) -> Floats:
+        """The most that what is learned can change the use of a play, by the declared ranges, `->(k)`."""
+        learned = np.abs(self.directed.learned)
+        width = np.ptp(self.problem.amount_span[:, : learned.shape[1]], axis=0)
+        return np.asarray(np.where(learned > 0.0, learned * width, 0.0).sum(1))
+
+    @cached_property
     def worst(self) -> Ints:
         """The sides of `asked` with those of the mixed directions at the ends that are worst for their bounds."""
         _, high = self.merged.bounds(self.bounds[None])

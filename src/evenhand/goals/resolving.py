@@ -20,7 +20,7 @@ from evenhand.goals._pull import pull, pulled
 from evenhand.goals._resolving_state import Left, ResolvingState, end_of_run, look, rate_of_plan, start
 from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
-from evenhand.goals._uses import blank_prices, guarded, uses
+from evenhand.goals._uses import blank_prices, caution, guarded, uses
 from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask, of_arrived
 from evenhand.objectives.base import sloped
@@ -71,8 +71,9 @@ class Resolving:
       stays up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
 
     While outcomes wait, a row of known and learned outcomes, such as a ratio, is read where the intervals of what has
-    arrived are worst for it, unless another row limits what is known. Before anything that it reads has arrived, its
-    price is .1 max |gain| / max |use| (`goals._uses`).
+    arrived are worst for it, unless another row limits what is known; by the share (rounds that wait) / (rounds to
+    come) of the way from the means as long as what has arrived keeps it. Before anything that it reads has arrived, its
+    price is .15 max |gain| over the most that what is learned can change a play's use (`goals._uses`).
 
     A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are those of
     the same problem without it.
@@ -267,7 +268,7 @@ class Resolving:
         left = self._left(state, t, time)
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
-                sample, priced = self._forecast(state, due, shares, t, ask)
+                sample, priced = self._forecast(state, due, shares, t, ask, left)
             self._plan(state, due, left, sample)
             state.mu[~np.isnan(priced)] = priced[~np.isnan(priced)]
             end, known = self._reached(state, left), due[:, None] & (state.seen > 0)
@@ -280,22 +281,20 @@ class Resolving:
                     break
 
     def _forecast(
-        self, state: ResolvingState, due: Bools, shares: Floats, t: Floats, ask: Ask
+        self, state: ResolvingState, due: Bools, shares: Floats, t: Floats, ask: Ask, left: Left
     ) -> tuple[Forecast, Floats]:
         """Forecast the contexts so far, with the gain of every candidate at the slope of the planned end.
 
         Beside the prices of rows of which nothing is known, which are not solved for, NaN of all others, `->.,(k)`.
         """
-        worth, (rows, side) = (self.objective.rows, self.objective.read(self._slope(state.end))), self._directions.asked
-        on, late = present(self.problem), t - state.arrived - state.cancelled > 1.0
-        waits = due & late & self._directions.mixed.any()
+        worth, of = (self.objective.rows, self.objective.read(self._slope(state.end))), self._directions
+        on, (rows, side), (weight, blank) = present(self.problem), of.asked, caution(state, of, left, due, t)
         sample = forecast(state.history, ask, shares, worth, rows, side, due, on)
-        if not waits.any():
+        if not weight.any():
             return sample, np.full(state.mu.shape, np.nan)
-        ends = forecast(state.history, of_arrived(ask), shares, worth, rows, self._directions.worst, due, on)
-        blank = waits[:, None] & self._directions.mixed & (state.counted[:, self._directions.first] == 0.0)
-        priced = blank_prices(state.mu, ends, self._directions, blank)
-        return guarded(sample, ends, self._directions, waits, priced), priced
+        ends = forecast(state.history, of_arrived(ask), shares, worth, rows, of.worst, due, on)
+        priced = blank_prices(state.mu, ends, of, blank)
+        return guarded(sample, ends, weight, priced), priced
 
     def _reached(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""

@@ -7,6 +7,7 @@ from evenhand.live.clocks import set_clock
 from evenhand.live.decided import Decided, decisions
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
+from evenhand.live.ids import Lost
 from evenhand.live.leases.opening import open_leased
 from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.settling import settle_lease
@@ -23,6 +24,7 @@ __all__ = [
     "Decided",
     "Ended",
     "Life",
+    "Lost",
     "Paused",
     "Pool",
     "Reply",

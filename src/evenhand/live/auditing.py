@@ -11,6 +11,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.validate import nonnegative
 from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Unknown, read
+from evenhand.live.ids import Ids, Restored
 from evenhand.live.leases.books import refuse_pool
 from evenhand.live.phases import Phase
 from evenhand.live.proof import Head, Proof, prove
@@ -32,11 +33,12 @@ class Audit:
     unknown: int  # decisions of policies that were not given
     differing: int
     largest: float  # difference between a stored number and its recomputed value
-    first: int | None  # the number of the first decision that differs
+    first: int | None  # the id of the first decision that differs
     erased: int  # decisions whose cases were erased
     between: int  # others between the first of these and the last erasure, whose states cannot be found again
     versions: tuple[str, ...]  # that differ from those with which the campaign was opened
     switches: tuple[Switched, ...]  # to other policies
+    restores: tuple[Restored, ...]  # from backups: decisions after each backup may be missing
     head: Head | None  # the last event, to be kept elsewhere and given to a later audit; None without hashes
     faults: tuple[str, ...]  # what contradicts the hashes of the log, its files, or a head that was kept elsewhere
 
@@ -58,7 +60,7 @@ class Audit:
             found.append("every decision that was recomputed is as it was stored")
         if self.largest:
             found.append(f"the largest difference of a number is {self.largest:.2g}")
-        found += [str(z) for z in self.switches]
+        found += [str(z) for z in (*self.restores, *self.switches)]
         found += self.faults
         found.append(f"head {self.head}" if self.head else "its events have no hashes, as an earlier version wrote it")
         return "\n".join([*found, *self.versions])
@@ -124,7 +126,7 @@ def audit(
         refuse_pool(place, campaign)
         count = recompute(given, jobs)
         versions = changes(read(next(iter(place.scan(campaign))))["versions"])
-        switched = tuple(switches(place, campaign))
+        switched, ids = tuple(switches(place, campaign)), Ids.in_log(place, campaign)
     except Exception as error:  # anything can be in a damaged log
         if not proof.faults:
             raise
@@ -136,11 +138,12 @@ def audit(
         unknown=count.unknown,
         differing=count.differing,
         largest=count.largest,
-        first=count.first,
+        first=None if count.first is None else ids.of(count.first),
         erased=count.erased,
         between=count.between,
         versions=versions,
         switches=switched,
+        restores=ids.restores,
         head=proof.head,
         faults=proof.faults,
     )
@@ -162,6 +165,7 @@ def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
         between=0,
         versions=(),
         switches=(),
+        restores=(),
         head=proof.head,
         faults=faults,
     )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 
 from evenhand.core import faces
 from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
+from evenhand.live.changing import check_said
 from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.events import Busy, Conflict, Damaged, Event, Unknown, read
+from evenhand.live.ids import Ids, restored
 from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import LIFE, Life
 from evenhand.live.proof import Head, prove, refuse
+from evenhand.live.stores._clock import clock
 from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store
 from evenhand.live.stores.opening import as_store, connect_to_read, readable
 from evenhand.live.stores.sqlite import SqliteStore
@@ -50,8 +54,10 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
     >>> file = f"{tempfile.mkdtemp()}/coins.backup"
     >>> [(name, head.seq) for name, head in backup(store, file).items()]
     [('coins', 2)]
-    >>> restore(file, again)["coins"].seq, list(again.scan("coins")) == list(store.scan("coins"))
-    (2, True)
+    >>> restore(file, again, by="ada", why="disk lost")["coins"].seq
+    3
+    >>> list(again.scan("coins"))[:2] == list(store.scan("coins"))
+    True
     """
     _refuse_own(path, store)
     found = _readable(store)
@@ -100,8 +106,9 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
             _copy(found, [campaign], part)
             with closing(connect_to_read(f"sqlite:///{part}")) as copy:  # no outcome comes in between
                 waiting = _waiting(copy.scan(campaign))
+                first = Ids.in_log(copy, campaign).of(min(waiting, default=0))
             if waiting:
-                said = f"{faces.count(len(waiting), 'decision')}, the first of them {min(waiting)}"
+                said = f"{faces.count(len(waiting), 'decision')}, the first of them {first}"
                 told = "observe or cancel them, or let a server expire them"
                 raise Conflict(f"campaign {campaign!r} waits for outcomes of {said}: {told}")
             part.chmod(0o400)
@@ -182,23 +189,31 @@ def _read_back(part: Path) -> Mapping[str, Head]:
         return _heads(copy)
 
 
-def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
-    """Write the logs of a backup to a store that has no campaign, and check them there.
+def restore(path: str | Path, store: str | Store, *, by: str, why: str) -> Mapping[str, Head]:
+    """Write the logs of a backup to a store that has no campaign, note that in each of them, and check them there.
+
+    Later decisions have ids that no copy of the log gave out, so those of decisions after the backup stay refused.
 
     Args:
         path: a file of `backup`.
         store: a store without campaigns, or its URL; a file is created, and its folder.
+        by, why: who restores it and why, for the log; texts of at most 200 printable characters.
 
     Returns:
-        The head of every campaign.
+        The head of every campaign, which is the event that notes the restore.
 
     Raises:
-        InvalidInput: the file is not a backup, or the store has a campaign.
+        InvalidInput: the file is not a backup, the store has a campaign, or `by` or `why` is invalid.
         Damaged: the file is damaged; nothing is written.
         Busy: the store cannot be written.
     """
+    for field, text in (("by", by), ("why", why)):
+        check_said(field, text)
     with closing(connect_to_read(f"sqlite:///{path}")) as copy:
-        heads = _heads(copy)
+        notes = dict[str, Event]()
+        for name, head in _heads(copy).items():
+            notes[name] = restored(next(copy.scan(name, head.seq - 1)), by, why, clock())
+        heads = {name: Head(note.seq, note.hash) for name, note in notes.items()}
         if isinstance(store, str):
             make_folder(store)
         place = as_store(store)
@@ -209,7 +224,7 @@ def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
                 raise InvalidInput("store", "one that takes in logs as they are", type(place).__name__)
             for name in heads:  # before the logs, which say that all is there: what fails can be said again
                 copy_learned(copy, place, name)
-            place.adopt((name, copy.scan(name)) for name in heads)
+            place.adopt((name, chain(copy.scan(name), [note])) for name, note in notes.items())
             if _heads(place) != heads:
                 raise Damaged("the store has other events than the backup")
         finally:

@@ -50,9 +50,8 @@ class Campaign:
     workers, asks the policy, appends the result, and commits. Budgets that hold in simulation therefore hold with any
     number of workers. Requests that the policy refuses leave no event.
 
-    Create one with `Campaign.open`. It is thread-safe: calls run one after another, and calls of several threads share
-    transactions. A decision that is not in the log raises `Unknown`. If the store cannot be written, `Busy` is raised;
-    retry with the same key.
+    It is thread-safe; calls of several threads share transactions. A decision that is not in the log raises `Unknown`,
+    or `Lost` if a restore lost it. `Busy`, if the store cannot be written, asks for a retry with the same key.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("none", "letter"), features=(eh.Numeric("age", 20, 60),), horizon=1000,
@@ -88,10 +87,7 @@ class Campaign:
         self.close()
 
     def close(self) -> None:
-        """Close the store if `open` was given its URL: its file is then complete without those beside it.
-
-        A later call of a verb ends with `InvalidInput`. Closing twice does nothing.
-        """
+        """Close the store if `open` was given its URL, which completes its file; later calls raise `InvalidInput`."""
         if self._owner and isinstance(self.store, Closing):
             self._worker.close()
 

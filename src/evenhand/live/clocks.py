@@ -5,13 +5,12 @@ from __future__ import annotations
 import getpass
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import count
-from evenhand.live.events import Conflict, Event, Leap, Unknown, encode
+from evenhand.live.events import Conflict, Event, Leap, Unknown, encode, written
 from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import LIFE, Life
 from evenhand.live.stores.base import Clocked, Closing, Store, Transaction
@@ -52,7 +51,7 @@ def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[
         log.distrust()
     would = f", and {count(expired, 'decision')} would expire by it" if expired else ""
     raise Leap(
-        f"the clock says {_written(log.now)}, {lead // _DAY:,} days after the last event of {name!r}{would}: set it "
+        f"the clock says {written(log.now)}, {lead // _DAY:,} days after the last event of {name!r}{would}: set it "
         "right, or accept it by `--accept-clock` or `evenhand.live.set_clock`"
     )
 
@@ -107,7 +106,7 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
             raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(text))
     event, is_new = go_by_clock(store, campaign, why=why, who=who)
     if not is_new:
-        raise Conflict(f"campaign {campaign!r} already follows the clock: its last event is of {_written(event.at)}")
+        raise Conflict(f"campaign {campaign!r} already follows the clock: its last event is of {written(event.at)}")
     return event
 
 
@@ -154,7 +153,7 @@ def _writing(store: str | Store, campaign: str) -> Iterator[tuple[Any, Event, fl
 
 def _set(log: Any, last: Event, patience: float, body: dict[str, Any]) -> Event:
     if log.clock < _NEVER_SET:
-        raise InvalidInput("clock", "one that is set", _written(log.clock))
+        raise InvalidInput("clock", "one that is set", written(log.clock))
     log.set_back()
     due = log.now + int(patience * _SECOND)
     event: Event = log.append("clock", encode({**body, "from": last.at, "due": due}))
@@ -163,7 +162,3 @@ def _set(log: Any, last: Event, patience: float, body: dict[str, Any]) -> Event:
 
 def _is_leap(lead: int, patience: float) -> bool:
     return lead > max(_QUIET, patience * _SECOND)
-
-
-def _written(at: int) -> str:
-    return datetime.fromtimestamp(at // _SECOND, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -158,7 +158,7 @@ def _rows(
             out[state if state != "nothing played" else "without a play"] += 1
             continue
         body = read(event)
-        told = reply(event, body, history.actions)
+        told = reply(event, body, history.actions, history.ids)
         if told.probability is None or not np.isfinite(told.probability):
             out["by an unknown chance"] += 1
             continue

@@ -32,7 +32,7 @@ _ASKEW = 60_000_000  # microseconds by which the clock of a client may be ahead 
 class Erasure:
     """What was erased, and what was not; `print` shows it as a sentence."""
 
-    decisions: tuple[int, ...]  # the numbers of those that were erased
+    decisions: tuple[int, ...]  # the ids of those that were erased
     waiting: int = 0  # decisions before the date that still wait for their outcomes, and were left
     unsealed: int = 0  # decisions before the date that an earlier version wrote, and were left
 
@@ -89,13 +89,14 @@ def _by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasur
         for key in dict.fromkeys(keys):
             event = log.find(key)
             if event is None:
-                raise Unknown(f"no decision with the key {shown(key)} in campaign {worker.name!r}")
+                told = f"no decision with the key {shown(key)} in campaign {worker.name!r}"
+                raise Unknown(f"{told}{worker.fold.ids.note}")
             if event.seq in worker.fold.pending:
                 told = "waits for its outcome: observe or cancel it first"
-                raise Conflict(f"decision {event.seq}, of the key {shown(key)}, {told}")
+                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")
             if event.seal == b"":
                 told = "was written by an earlier version of evenhand: its hash covers its case"
-                raise Conflict(f"decision {event.seq}, of the key {shown(key)}, {told}")
+                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")
             found.append(event)
         return sorted(found)
 
@@ -161,7 +162,7 @@ def _erased(worker: Worker, chosen: Callable[[Transaction], list[Event]], who: s
         events = chosen(log)
         if events:
             _erase(worker, log, log, events, {"by": who, "why": why})
-        return tuple(event.seq for event in events)
+        return tuple(worker.fold.ids.of(event.seq) for event in events)
 
     found, times = None, 0
     while found is None:

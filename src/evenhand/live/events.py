@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -29,6 +30,7 @@ Kind = Literal[
     "changed",
     "clock",
     "leased",
+    "restored",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _SALT = 16  # bytes
@@ -73,6 +75,15 @@ class Leap(Busy):
 
 class Damaged(EvenhandError):
     """A log or its file was damaged or changed: retrying does not help, but restoring a backup does."""
+
+
+def written(at: int) -> str:
+    """Write a time of the log in words.
+
+    >>> written(1_767_600_000_000_000)
+    '2026-01-05 08:00:00 UTC'
+    """
+    return datetime.fromtimestamp(at // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def encode(body: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, context_of
 from evenhand.live.events import KINDS, Conflict, Event, encode, is_erased, read
+from evenhand.live.ids import Ids
 from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
 from evenhand.live.pending import Pending
@@ -106,10 +107,9 @@ class Fold:
     def __post_init__(self) -> None:
         self.state: PolicyState = self.policy.start(seed=self.seed)
         self.seq, self.runs = 0, ""  # `runs`: the fingerprint of the policy under which the campaign runs
-        self.version = ""  # of evenhand that decides
+        self.version, self.ids = "", Ids()  # of evenhand that decides, and of decisions
         self.life = Life(patience=math.inf, on_expiry=self.on_expiry)  # until it is opened
-        self.marked = 0  # the last mark
-        self.erased = 0  # the last erasure
+        self.marked = self.erased = 0  # the last mark, and the last erasure
         self.reach = self.first = 0  # since `known`: the earliest decision that was corrected, the first correction
         self.pending = Pending()
 
@@ -224,6 +224,9 @@ class Fold:
         self.life = self.life.then(event)
 
     _paused = _resumed = _ended = _changed = _lives
+
+    def _restored(self, event: Event, made: object) -> None:
+        self.ids = self.ids.then(event)
 
     def _clock(self, event: Event, made: object) -> None:
         """Let nothing wait longer than what is decided now, as decisions by a wrong clock would wait for years."""

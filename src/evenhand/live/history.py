@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from evenhand.live.events import Event, is_erased, read
+from evenhand.live.ids import Ids
 from evenhand.live.replies import reply
 from evenhand.live.stores.base import Store
 from evenhand.live.switches import Switched
@@ -33,6 +34,7 @@ class History:
         plays: the largest number of plays of a decision.
         outcomes: the names of all outcomes that were observed.
         switches: to other policies, with who and why.
+        ids: of the decisions.
 
     >>> import evenhand as eh
     >>> from evenhand.live.stores.memory import MemoryStore
@@ -53,6 +55,7 @@ class History:
     plays: int
     outcomes: Sequence[str]
     switches: Sequence[Switched]
+    ids: Ids
 
     @staticmethod
     def of(store: Store, campaign: str) -> History:
@@ -61,12 +64,14 @@ class History:
         ends: dict[int, tuple[str, str | None]] = {}
         same: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each distinct outcome is stored once
         cases: dict[str, set[type]] = {}
-        last, plays, outcomes, switches = 0, 0, dict[str, None](), list[Switched]()
+        last, plays, outcomes, switches, ids = 0, 0, dict[str, None](), list[Switched](), Ids()
         for event in store.scan(campaign):
             last = event.seq
             if event.kind in ("opened", "switched"):
                 actions = read(event).get("actions", actions)  # a switch states them where it appends some
                 switches += [Switched.of(event)] if event.kind == "switched" else []
+            elif event.kind == "restored":
+                ids = ids.then(event)
             elif event.kind == "decided":
                 body = read(event)
                 plays = max(plays, len(body["a"]))
@@ -78,7 +83,7 @@ class History:
                 if end not in same:
                     outcomes |= dict.fromkeys(name for name, _ in outcome_columns(end[1]))
                 ends[event.ref] = same.setdefault(end, end) if len(same) < _SAME else end
-        return History(store, campaign, last, actions, ends, cases, plays, tuple(outcomes), switches)
+        return History(store, campaign, last, actions, ends, cases, plays, tuple(outcomes), switches, ids)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -104,7 +109,7 @@ class History:
         """Yield the rows; empty cells have no entry."""
         for event in self.decided():
             body = read(event)
-            told = reply(event, body, self.actions)
+            told = reply(event, body, self.actions, self.ids)
             row: dict[str, Any] = {"id": told.id, "key": told.key, "at": told.at}
             row |= {self.column(name): value for name, value in body.get("case", {}).items()}
             for p, (action, probability) in enumerate(zip(told.actions, told.probabilities, strict=True)):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from evenhand.core.errors import EvenhandError
-from evenhand.live.events import Event, Kind, read
+from evenhand.live.events import Event, Kind, read, written
 from evenhand.problem.ended import After
 
 OnExpiry = Literal["hold", "fallback", "release"]
@@ -82,8 +81,7 @@ class Life:
         """The state in words."""
         if not self.by:
             return self.state
-        when = datetime.fromtimestamp(self.since // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        return f"{self.state} by {self.by} since {when} UTC: {self.why}"
+        return f"{self.state} by {self.by} since {written(self.since)}: {self.why}"
 
     def refuse(self, campaign: str) -> None:
         """Refuse a new decision unless the campaign runs.

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.live.events import Unknown, is_erased, read
+from evenhand.live.events import is_erased, read
 from evenhand.live.replies import reply
 from evenhand.live.switches import policies
 from evenhand.live.verbs import Verbs
 
 
 def lookup(verbs: Verbs, decision: int | str) -> dict[str, Any]:
-    """Return a decision, by its number or its key, with all its events in the log.
+    """Return a decision, by its id or its key, with all its events in the log.
 
     Raises:
         Unknown: there is no such decision.
+        Lost: it was made after a backup that was restored since.
     """
     number = verbs.number(decision)
-    event, worker = verbs.log.get(number), verbs.worker
-    if event is None or event.kind != "decided":
-        raise Unknown(f"no decision {number} in campaign {worker.name!r}")
+    event, worker, ids = verbs.decided(number), verbs.worker, verbs.ids
     body, about, actions = read(event), verbs.log.about(number), worker.policy.problem.actions
     last = [e for e in about if e.kind in ("observed", "revised")]
     return {
-        **reply(event, body, actions).to_dict(),
+        **reply(event, body, actions, ids).to_dict(),
         "policy": policies(worker.store, worker.name).get(body["by"]),
         **{name: body[name] for name in ("case", "offered", "known") if name in body},
         # of the first play, None if the policy did not know them
@@ -36,5 +35,5 @@ def lookup(verbs: Verbs, decision: int | str) -> dict[str, Any]:
         else "waiting"
         if body["n"]
         else "played nothing",
-        "events": [{"number": e.seq, "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
+        "events": [{"number": ids.of(e.seq), "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
     }

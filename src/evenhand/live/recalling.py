@@ -20,23 +20,24 @@ def recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
     """Return the fold with the state at which a decision was made, its context, and the decision.
 
     Raises:
-        Unknown: there is no such decision.
+        Unknown: there is no such decision, or it was lost.
         Conflict: another policy made it, or it was erased, or what is needed to find the state.
     """
-    event = next(iter(worker.store.scan(worker.name, decision - 1)), None) if is_number(decision) else None
-    if event is None or event.seq != decision or event.kind != "decided":
-        raise Unknown(f"no decision {shown(decision)} in campaign {worker.name!r}")
+    number = worker.fold.ids.number(decision) if is_number(decision) else 0
+    event = next(iter(worker.store.scan(worker.name, number - 1)), None) if number else None
+    if event is None or event.seq != number or event.kind != "decided":
+        raise Unknown(f"no decision {shown(decision)} in campaign {worker.name!r}{worker.fold.ids.note}")
     if is_erased(event):
         raise Conflict(f"decision {decision} was erased")
     body, base = read(event), worker.folding.base
     other = f"decision {decision} was made by policy {body['by']}, which the campaign was switched from"
-    if decision < base.seq and body["by"] != mark_in(base):
+    if number < base.seq and body["by"] != mark_in(base):
         raise Conflict(other)
-    as_of = min(body.get("as_of", decision - 1), decision - 1)
+    as_of = min(body.get("as_of", number - 1), number - 1)
     fold = worker.before(as_of + 1)
     if body["by"] != fold.mark:
         raise Conflict(other)
     if "as_of" in body:
-        advance(fold, takewhile(lambda event: event.seq < decision, worker.store.scan(worker.name, as_of)))
+        advance(fold, takewhile(lambda event: event.seq < number, worker.store.scan(worker.name, as_of)))
     context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
     return fold, context, unpack(body, context, fold.policy, fold.state.t)

@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.core import faces
 from evenhand.live.events import Event
+from evenhand.live.ids import Ids
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +64,15 @@ def reply(
     event: Event,
     body: Mapping[str, Any],
     actions: Sequence[str],
+    ids: Ids,
     *,
     repeated: bool = False,
     warnings: tuple[str, ...] = (),
 ) -> Reply:
-    """Build the reply of a stored decision from its body and the names of all actions."""
+    """Build the reply of a stored decision from its body, the names of all actions, and the ids of the log."""
     plays = body["a"]
     return Reply(
-        id=event.seq,
+        id=ids.of(event.seq),
         key=event.key or "",
         actions=tuple(actions[a] if a >= 0 else None for a in plays),
         probabilities=tuple(p if a >= 0 else None for a, p in zip(plays, body["p"], strict=True)),

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.records import Decision
 from evenhand.live.fold import Fold
+from evenhand.live.ids import Ids, Restored
 from evenhand.live.life import Life
 from evenhand.live.pending import Pending
 from evenhand.policy.saving import fill, flatten, refusals
@@ -36,8 +37,7 @@ def dump(fold: Fold, *, ahead: bool = False) -> bytes:
         raise CannotSave(reason)
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
     meta: dict[str, Any] = {name: getattr(fold, name) for name in _NUMBERS}
-    meta |= {"ahead": ahead}
-    meta |= {"by": __version__, "life": fold.life.to_dict()}
+    meta |= {"ahead": ahead, "by": __version__, "life": fold.life.to_dict(), "restores": fold.ids.restores}
     arrays |= fold.pending.arrays()
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
@@ -110,6 +110,7 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
             raise ValueError(f"version {meta['by']} of evenhand wrote it")
         for name in _NUMBERS:
             setattr(fold, name, meta[name])
+        fold.ids = Ids(tuple(Restored(*z) for z in meta.get("restores", ())))  # an earlier version wrote none
         fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])
         fold.pending = Pending.of(arrays)
         if meta.get("pending"):  # an earlier version wrote it, for an erasure

@@ -17,6 +17,7 @@ from evenhand.live.doubts import noted
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.fold import Earlier, Made
 from evenhand.live.horizon import refuse_late, refuse_soft
+from evenhand.live.ids import Ids
 from evenhand.live.opening import refuse_no_fallback
 from evenhand.live.packing import apart, chances, charged, pack, wanted
 from evenhand.live.replies import Reply, reply
@@ -41,6 +42,11 @@ class Verbs:
 
     worker: Worker
     log: Transaction
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of the decisions of the log."""
+        return self.worker.fold.ids
 
     def decide(
         self,
@@ -113,7 +119,7 @@ class Verbs:
         """Return the reply of a decision, with warnings if this policy made it."""
         problem, own = self.worker.policy.problem, body["by"] == self.worker.mark
         warnings = noted(self.worker.encoder, problem, body, event.at) if own else ()
-        return reply(event, body, problem.actions, repeated=repeated, warnings=warnings)
+        return reply(event, body, problem.actions, self.ids, repeated=repeated, warnings=warnings)
 
     @property
     def due(self) -> int:
@@ -130,18 +136,21 @@ class Verbs:
         return body | wanted(choice, chances, len(problem.actions)) | charged(decision, problem)
 
     def number(self, decision: int | str) -> int:
-        """Return the number of a decision that is named by it, or by its key.
+        """Return the number of the event of a decision that is named by its id, or by its key.
 
         Raises:
             InvalidInput: the key is not a text of at most 200 characters.
-            Unknown: no decision has the key.
+            Unknown: no decision has the key, or it is no id.
+            Lost: the decision was made after a backup that was restored since.
         """
         if not isinstance(decision, str):
-            return decision
+            if not is_number(decision):
+                raise self._unknown(decision)
+            return self.ids.number(int(decision))
         check_text("key", decision)
         event = self.log.find(decision)
         if event is None:
-            raise Unknown(f"no decision with the key {shown(decision)} in campaign {self.worker.name!r}")
+            raise self._unknown(decision, "with the key ")
         return event.seq
 
     def observe(self, decision: int | str, outcomes: Outcomes, *, revise: bool = False) -> bool:
@@ -149,9 +158,8 @@ class Verbs:
         ref = self.number(decision)
         earlier = None if self._waits(ref) else self._earlier(ref)
         before = None if earlier is None else earlier.settled
-        ref = int(ref)
         if before is not None and before.kind == "cancelled":
-            raise Conflict(f"decision {ref} was cancelled")
+            raise Conflict(f"decision {self.ids.of(ref)} was cancelled")
         plain = _plain({"y": outcomes}, "names and finite numbers")
         if before is not None:
             if _each(read(before)["y"]) == _each(plain["y"]):
@@ -160,9 +168,9 @@ class Verbs:
                 policy = self.worker.policy
                 y, observed, _ = named.outcomes(policy.problem, policy.choice.n_plays, outcomes)
                 refuse_undeclared(y, observed, policy.problem)  # no revision would help
-                raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
+                raise Conflict(f"decision {self.ids.of(ref)} has other outcomes: `revise` replaces them")
         if earlier is not None and is_erased(earlier.decided):
-            raise Conflict(f"decision {ref} was erased: its outcome can no longer be entered or corrected")
+            raise Conflict(f"decision {self.ids.of(ref)} was erased: its outcome can no longer be entered or corrected")
         self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True
 
@@ -172,11 +180,11 @@ class Verbs:
         if not self._waits(ref):
             before = self._earlier(ref).settled
             if before is None:
-                raise Conflict(f"decision {ref} was settled when it expired")
+                raise Conflict(f"decision {self.ids.of(ref)} was settled when it expired")
             if before.kind != "cancelled":
-                raise Conflict(f"decision {ref} already has its outcome")
+                raise Conflict(f"decision {self.ids.of(ref)} already has its outcome")
             return False
-        self.worker.enter(self.log, "cancelled", "{}", ref=int(ref))
+        self.worker.enter(self.log, "cancelled", "{}", ref=ref)
         return True
 
     def change(self, ask: Ask) -> bool:
@@ -193,15 +201,27 @@ class Verbs:
 
     def _waits(self, ref: int) -> bool:
         """Return whether a decision is pending in the fold, which is in step with the log."""
-        return is_number(ref) and int(ref) in self.worker.fold.pending
+        return ref in self.worker.fold.pending
+
+    def decided(self, ref: int) -> Event:
+        """Return the event of a decision by its number.
+
+        Raises:
+            Unknown: there is none.
+        """
+        event = self.log.get(ref) if ref <= self.log.last else None
+        if event is None or event.kind != "decided":
+            raise self._unknown(self.ids.of(ref))
+        return event
+
+    def _unknown(self, decision: object, how: str = "") -> Unknown:
+        return Unknown(f"no decision {how}{shown(decision)} in campaign {self.worker.name!r}{self.ids.note}")
 
     def _decision(self, ref: int) -> Event:
         """Return the event of a decision that has or had an outcome to wait for."""
-        event = self.log.get(int(ref)) if is_number(ref) and ref <= self.log.last else None
-        if event is None or event.kind != "decided":
-            raise Unknown(f"no decision {shown(ref)} in campaign {self.worker.name!r}")
+        event = self.decided(ref)
         if not read(event)["n"]:
-            raise Conflict(f"decision {ref} played nothing: it has no outcome")
+            raise Conflict(f"decision {self.ids.of(ref)} played nothing: it has no outcome")
         return event
 
     def _earlier(self, ref: int) -> Earlier:

@@ -18,6 +18,7 @@ from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.clocks import ahead, refuse_leap
 from evenhand.live.events import Busy, Conflict, Event, Kind, encode
 from evenhand.live.exclusive import Exclusive
+from evenhand.live.fence import Fence, end_of
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding, Spare
 from evenhand.live.gathered import each, gathered
@@ -53,6 +54,7 @@ class Worker:
             Conflict: the campaign runs under another policy, or an earlier one is not known.
         """
         self.store, self.name, self.terms, self._lock = store, name, terms, Exclusive(name)
+        self._fence = Fence(name)
         base = begins(store, name)
         refuse_other(name, base[-1], phases[-1])
         self.folding = Folding(store, name, Phases(phases), terms, teacher, base[0])
@@ -273,13 +275,15 @@ class Worker:
         self._lock.pass_on()
         try:
             with Begun(self._lock, self.store, self.name) as log:
+                self._fence.check(log, 0 if self._stale else self.fold.seq)
                 self.ahead, self._now = ahead(log), log.now
                 self._catch_up(log)
                 together = gathered(log, keys, len(verbs))
                 found = each(log if together is None else together, verbs, self)
                 if together is not None:
                     together.write()
-            whole = True
+                end = end_of(log)
+            self._fence.known, whole = end, True
         except Missing:  # before any verb; the fold is that of the events before
             whole = True
             raise
@@ -361,7 +365,7 @@ class Worker:
             self.fold, self._stale = self._fold_log(log), False
             self._copy(self.near // 10)
         try:
-            fold_runs(self.fold, log.tail(self.fold.seq), log.last - self.fold.seq)
+            fold_runs(self.fold, self._fence.passed(log.tail(self.fold.seq)), log.last - self.fold.seq)
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()

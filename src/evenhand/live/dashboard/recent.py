@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.live.events import Event, is_erased
+from evenhand.live.ids import Ids
 from evenhand.live.replies import reply
 
 SHOWN = 20
@@ -20,6 +21,7 @@ class Line:
     """One line of the table of latest decisions."""
 
     number: int
+    id: int
     key: str
     at: int  # microseconds since 1970
     actions: tuple[str | None, ...]
@@ -33,10 +35,11 @@ class Recent:
     def __init__(self) -> None:
         self._lines: deque[Line] = deque(maxlen=SHOWN)
 
-    def decided(self, event: Event, body: Mapping[str, Any], actions: Sequence[str]) -> None:
-        found = reply(event, body, actions)
+    def decided(self, event: Event, body: Mapping[str, Any], actions: Sequence[str], ids: Ids) -> None:
+        found = reply(event, body, actions, ids)
         state = "erased" if is_erased(event) else "waiting" if body["n"] else "played nothing"
-        self._lines.appendleft(Line(found.id, found.key, found.at, found.actions, found.probabilities, state))
+        plays = found.actions, found.probabilities
+        self._lines.appendleft(Line(event.seq, found.id, found.key, found.at, *plays, state))
 
     def changed(self, event: Event) -> None:
         """Update the state of a decision after an event about it."""

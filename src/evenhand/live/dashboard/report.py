@@ -51,6 +51,7 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "certain": tally.certain(),
         "clipped": {name: tally.clipped.counts[name] for name in ranged(campaign.encoder)},
         "mark": campaign.policy.fingerprint(),
+        "restores": [{**z._asdict(), "said": str(z)} for z in tally.ids.restores],
         "switches": [z._asdict() for z in tally.switches],
     }
 

@@ -21,6 +21,7 @@ from evenhand.live.dashboard.streak import Streak
 from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.events import Busy, Event, read
+from evenhand.live.ids import Ids, Restored
 from evenhand.live.life import LIFE, Life, OnExpiry, fate_of
 from evenhand.live.stores.base import OnlyRead
 from evenhand.live.switches import Switched
@@ -45,10 +46,8 @@ class _Open:
     now: Floats  # its present increments
 
 
-_CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event)
-}
+_OBJECTS = (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event, Ids, Restored)
+_CLASSES: dict[str, type] = {kind.__name__: kind for kind in _OBJECTS}
 _DERIVED = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "uses")  # all else is kept
 
 
@@ -75,7 +74,8 @@ class Tally:
         self._begin()
 
     life: Life
-    changes: deque[Event]  # of the life, the newest first
+    changes: deque[Event]  # of the life, and restores, the newest first
+    ids: Ids
 
     def update(self) -> None:
         """Read the new events, or all events after an erasure, or after a switch that changes how decisions count."""
@@ -95,6 +95,9 @@ class Tally:
                 self._decided(event)
             elif event.kind in LIFE:
                 self.life = self.life.then(event)
+                self.changes.appendleft(event)
+            elif event.kind == "restored":
+                self.ids = self.ids.then(event)
                 self.changes.appendleft(event)
             elif event.kind == "opened":
                 self.life = Life.opened(event)
@@ -167,7 +170,7 @@ class Tally:
     def _begin(self) -> None:
         terms = self._campaign.terms
         self.life = Life(patience=terms.patience, on_expiry=terms.on_expiry)
-        self.changes = deque(maxlen=SHOWN)
+        self.changes, self.ids = deque(maxlen=SHOWN), Ids()
 
     def _go_on(self, policy: Policy) -> None:
         """Go on under another policy; begin anew where it counts decisions in another way."""
@@ -246,9 +249,9 @@ class Tally:
         counts = bool(body["n"])
         if counts and len(body["a"]) == 1:
             free = body["p"][0] == 1.0 and not body["r"]
-            self.streak.decided(event.seq, actions[body["a"][0]], body.get("offered"), certain=free)
+            self.streak.decided(self.ids.of(event.seq), actions[body["a"][0]], body.get("offered"), certain=free)
         self.clipped.add(self._ranged.outside(body["case"]) if self._ranged and "case" in body else ())
-        self.recent.decided(event, body, actions)
+        self.recent.decided(event, body, actions, self.ids)
         found = self.uses.none()
         if counts:
             self.counts["after_horizon"] += "late" in body

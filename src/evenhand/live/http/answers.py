@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 
 from evenhand.core.errors import CannotErase, CannotSave, EvenhandError, InvalidInput
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
+from evenhand.live.ids import Lost
 from evenhand.live.life import Ended, Paused
 
 LOG = logging.getLogger("evenhand.live.http")
@@ -63,7 +64,8 @@ def describe(error: Exception) -> dict[str, Any]:
         return {"error": DAMAGED, "status": 500}
     for kind, status in _STATUSES.items():
         if isinstance(error, kind):
-            return {"error": str(error), "status": status}
+            found = {"error": str(error), "status": status}
+            return found | ({"state": "lost"} if isinstance(error, Lost) else {})
     LOG.error("a request failed", exc_info=error)
     return {"error": FAILED, "status": 500}
 

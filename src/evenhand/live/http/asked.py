@@ -73,13 +73,13 @@ def observe(body: object) -> Verb:
         raise InvalidInput(
             "outcomes", "an outcome that was observed, or no request until there is one", "null for each"
         )
-    return lambda verbs: {"new": verbs.observe(which(verbs), outcomes, revise=revise)}
+    return lambda verbs: {"new": verbs.observe(which, outcomes, revise=revise)}
 
 
 def cancel(body: object) -> Verb:
     """Parse a request to cancel a decision."""
     which = _which(fields(body, (), ("id", "key")))
-    return lambda verbs: {"new": verbs.cancel(which(verbs))}
+    return lambda verbs: {"new": verbs.cancel(which)}
 
 
 def fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
@@ -141,16 +141,14 @@ def _mapping(field: str, value: object) -> Mapping[str, Any]:
     return value
 
 
-def _which(asked: Mapping[str, Any]) -> Callable[[Verbs], int]:
-    """Parse the decision that a request is about: its number, or the key that the client chose."""
+def _which(asked: Mapping[str, Any]) -> int | str:
+    """Parse the decision that a request is about: its id, or the key that the client chose."""
     if ("id" in asked) == ("key" in asked):
-        raise InvalidInput("id", "the number of a decision, or its key", "both" if "id" in asked else "nothing")
+        raise InvalidInput("id", "the id of a decision, or its key", "both" if "id" in asked else "nothing")
     if "id" in asked:
-        number = _number(asked["id"])
-        return lambda verbs: number
-    key = asked["key"]
-    check_text("key", key)
-    return lambda verbs: verbs.number(key)
+        return _number(asked["id"])
+    check_text("key", asked["key"])
+    return str(asked["key"])
 
 
 def _number(value: object) -> int:

@@ -76,6 +76,8 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
     yield _one("waiting", "Decisions whose outcomes are still to come.", status.waiting)
     yield _one("paused", "1 while the campaign is paused.", int(tally.life.state == "paused"))
     yield _one("ended", "1 once the campaign has ended.", int(tally.life.state == "ended"))
+    text = "Restores from a backup; decisions after each backup may be missing, and counters fall."
+    yield _one("restores", text, len(tally.ids.restores))
     for kind, text in KINDS.items():
         yield _one(f"{kind}_total", text, tally.counts[kind], "counter")
     clipped = [({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]

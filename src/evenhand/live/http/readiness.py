@@ -75,7 +75,7 @@ class Readiness:
             return _BUSY
         except EvenhandError as error:
             LOG.error("not ready", exc_info=error)
-            return "the log cannot be read"
+            return "the log cannot be read, or was replaced by another one"
         except Exception as error:
             LOG.error("not ready", exc_info=error)
             return "an error of the server, recorded in its log"

@@ -33,6 +33,7 @@ _ERROR = {
         "field": {"type": "string"},
         "fields": {"type": "array", "items": {"type": "string"}, "description": "where several are wrong"},
         "status": {"type": "integer"},
+        "state": {"const": "lost", "description": "the decision was made after a backup that was restored since"},
     },
     "required": ["error"],
 }

@@ -34,6 +34,10 @@ _ANSWER = {
         "by": _TEXT_OR_NULL,
         "why": _TEXT_OR_NULL,
         "mark": {"type": "string"},
+        "new": {
+            "type": "boolean",
+            "description": "whether this request switched; else the log had it, or nothing of it counts",
+        },
         "note": {**_TEXT_OR_NULL, "description": "what the file states and the switch did not take"},
         "used_up": {
             "type": "array",
@@ -54,11 +58,13 @@ def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
     stated = of_stored(kept, text)
     *_, last = campaign.store.scan(campaign.name, kinds=("opened", "switched"))
     mark = stated.policy.fingerprint()
-    if last.kind == "opened" or mark_in(last) != mark or not alike(stated.coded, read(last)["encoding"]):
+    is_new = last.kind == "opened" or mark_in(last) != mark or not alike(stated.coded, read(last)["encoding"])
+    if is_new:
         more = {name: asked.get(name) for name in ("by", "why", "expected")}
         campaign.switch(stated.policy, stated.coded, **more)
     event = switches(campaign.store, campaign.name)[-1]._asdict()
-    return {**event, "mark": mark, "note": unused(text, campaign.life.after), "used_up": used_up(campaign.status())}
+    told = {"mark": mark, "new": is_new, "note": unused(text, campaign.life.after)}
+    return {**event, **told, "used_up": used_up(campaign.status())}
 
 
 SWITCH = Single(

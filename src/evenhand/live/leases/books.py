@@ -23,8 +23,15 @@ def books(name: str, events: Iterable[Event]) -> Ledger:
     first = next(every, None)
     if first is None:
         raise Unknown(f"no pool {name!r}")
-    lines = dict(line_in(read(event)) for event in every)
-    return Ledger(name=name, **read(pool_event(name, first)), lines=lines)
+    lines, silent = dict[str, Line](), set[str]()
+    for event in every:
+        if event.kind == "restored":
+            silent = {name for name, line in lines.items() if line.left}  # others are granted nothing more
+            continue
+        campaign, line = line_in(read(event))
+        lines[campaign] = line
+        silent.discard(campaign)
+    return Ledger(name=name, **read(pool_event(name, first)), lines=lines, silent=frozenset(silent))
 
 
 def is_pool(store: Readable, name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ class Report:
         rounds: decided so far.
         left: rounds that it still expects, 0 once it has ended.
         horizon: all its rounds, as its problem says.
+        restores: the shift of every restore of its log, in order, by which it is told from a copy that was lost.
     """
 
     seq: int
@@ -32,6 +33,7 @@ class Report:
     rounds: int
     left: int
     horizon: int
+    restores: Sequence[int] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +45,7 @@ class Line:
         seq: the last event of its log that the pool knows.
         granted, collected: in units.
         lost: in units, what was used after backups that were restored, as far as the pool knew it; also collected.
-        used, rounds, left, horizon: as it reported them.
+        used, rounds, left, horizon, restores: as it reported them.
     """
 
     id: str
@@ -55,11 +57,13 @@ class Line:
     rounds: int
     left: int
     horizon: int
+    restores: Sequence[int] = ()
 
     def told(self, report: Report) -> Line:
         """Return the books with where the campaign stands by a report."""
         used, rounds = dict(report.used), report.rounds
-        return replace(self, seq=report.seq, used=used, rounds=rounds, left=report.left, horizon=report.horizon)
+        stands = replace(self, seq=report.seq, used=used, rounds=rounds, left=report.left, horizon=report.horizon)
+        return replace(stands, restores=report.restores)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +81,8 @@ class Ledger:
         totals: in units of the outcomes.
         rounds: the rounds that all campaigns together expect.
         lines: the books of each campaign, by its name.
+        silent: the campaigns that have not reported since the log of the pool was restored. They may have taken in what
+            it does not know; nothing is granted to others meanwhile.
 
     >>> ledger = Ledger(name="spring", id="a0", totals={"cents": 800.0}, rounds=100)
     >>> new = ledger.lease("1f")
@@ -91,10 +97,11 @@ class Ledger:
     totals: Mapping[str, float]
     rounds: int
     lines: Mapping[str, Line] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()
 
     def entered(self, campaign: str, line: Line) -> Ledger:
         """Return the books with those of a campaign in place of earlier ones."""
-        return replace(self, lines={**self.lines, campaign: line})
+        return replace(self, lines={**self.lines, campaign: line}, silent=self.silent - {campaign})
 
     def lease(self, log: str) -> Lease:
         """Return the lease of a log, by its id, that was granted nothing yet."""
@@ -133,19 +140,25 @@ class Ledger:
             target = after.target(campaign, name)
             more = target - (line.granted[name] - line.collected[name])
             used = units(line.used[name], exponent(self.totals[name]))
-            granted[name] += max(moves(min(more, after._free(name)), target - used), 0)
+            granted[name] += 0 if after.silent else max(moves(min(more, after._free(name)), target - used), 0)
         return replace(line, granted=granted)
 
     def restored(self, campaign: str, report: Report) -> Ledger:
         """Return the books once the log of a campaign is an older copy, which does not know what was used since.
 
         That is taken from the part of the campaign, and given to no other one, as it was spent.
+
+        Raises:
+            Conflict: the log is the copy that was lost, as the pool knows one that was restored after it.
         """
-        line = self.lines[campaign]
+        line, before = self.lines[campaign], list(report.restores)
+        if len(before) < len(line.restores) and before == list(line.restores)[: len(before)]:
+            told = f"pool {self.name!r} knows a log of campaign {campaign!r} that was restored since"
+            raise Conflict(f"{told}: end the servers of this one, which was lost")
         lost, collected = dict(line.lost), dict(line.collected)
         for name, total in self.totals.items():
             since = units(line.used[name] - report.used[name], exponent(total))
-            gone = min(since, max(line.granted[name] - line.collected[name], 0))
+            gone = max(min(since, line.granted[name] - line.collected[name]), 0)
             lost[name], collected[name] = lost[name] + gone, collected[name] + gone
         return self.entered(campaign, replace(line, lost=lost, collected=collected).told(report))
 

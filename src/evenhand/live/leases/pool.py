@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import positive, whole
 from evenhand.live.events import Conflict, Unknown, encode, read
+from evenhand.live.fence import Fence, end_of
 from evenhand.live.leases.books import books, differs, is_pool, pool_event
 from evenhand.live.leases.ledger import Ledger, Report, body_of
 from evenhand.live.stores.base import Closing, Store
@@ -28,7 +29,7 @@ class Pool:
     """
 
     def __init__(self, store: Store, name: str, *, owner: bool = False) -> None:
-        self.store, self.name, self._owner = store, name, owner
+        self.store, self.name, self._owner, self._fence = store, name, owner, Fence(name)
 
     def __enter__(self) -> Pool:
         return self
@@ -103,15 +104,20 @@ class Pool:
             behind: the event that the pool knows of its log and that the log does not have, as it is an older copy.
 
         Raises:
-            Conflict: as for `Ledger.settled`.
+            Conflict: as for `Ledger.settled` and `Ledger.restored`.
+            Damaged: the store has an earlier copy of the log of the pool than this process knows.
             Busy: the store cannot be written.
         """
         with self.store.write(self.name) as log:
+            self._fence.check(log)
             before = books(self.name, log.tail(0))
-            known = before.lines.get(campaign)
-            if known is not None and report.seq < known.seq == behind:
+            known, silent = before.lines.get(campaign), before.silent
+            is_older = known is not None and report.seq < known.seq == behind
+            if is_older or (known is not None and list(report.restores) != list(known.restores)):
                 before = before.restored(campaign, report)
             line = before.settled(campaign, report)
-            if differs(known, line):
+            if campaign in silent or differs(known, line):
                 log.append("leased", encode(body_of(campaign, line)))
+            end = end_of(log)
+        self._fence.known = end
         return before.entered(campaign, line)

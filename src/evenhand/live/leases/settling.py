@@ -110,6 +110,7 @@ def _report(fold: Fold) -> Report | None:
         rounds=rounds,
         left=0 if fold.life.state == "ended" else max(horizon - rounds, 0),
         horizon=max(horizon, rounds),
+        restores=tuple(z.shift for z in fold.ids.restores),
     )
 
 

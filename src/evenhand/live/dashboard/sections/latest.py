@@ -10,7 +10,7 @@ def latest(now: Readings) -> Section:
     """Show the latest decisions, each with a link to its page if there is a server."""
     rows = [
         (
-            Link(str(z.number), f"decisions/{z.number}/page") if now.linked else str(z.number),
+            Link(str(z.id), f"decisions/{z.id}/page") if now.linked else str(z.id),
             z.key,
             ", ".join(label(name) for name in z.actions),
             ", ".join("–" if p is None else f"{p:.3f}" for p in z.probabilities),

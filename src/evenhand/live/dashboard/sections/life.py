@@ -1,10 +1,11 @@
-"""The section on the life of the campaign: who paused, resumed, ended or changed it, when and why."""
+"""The section on the life of the campaign: who paused, resumed, ended, changed or restored it, when and why."""
 
 from __future__ import annotations
 
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.view import Card, Section, Table, duration, moment
 from evenhand.live.events import Event, read
+from evenhand.live.ids import Restored
 from evenhand.live.life import SETTINGS
 
 
@@ -14,7 +15,7 @@ def life(now: Readings) -> Section | None:
     if not changes:
         return None
     head = ("event", "what", "when (UTC)", "by", "why")
-    rows = [(str(e.seq), _what(e), moment(e.at), read(e)["by"], read(e)["why"]) for e in changes]
+    rows = [(str(e.seq), _what(e), moment(read(e).get("time", e.at)), read(e)["by"], read(e)["why"]) for e in changes]
     words = (
         f"Patience is {duration(settings.patience)}; decisions that expire are treated as {settings.on_expiry!r} says."
     )
@@ -24,6 +25,8 @@ def life(now: Readings) -> Section | None:
 
 
 def _what(event: Event) -> str:
+    if event.kind == "restored":
+        return f"restored: {Restored.of(event).gap}"
     body = read(event)
     new = [f"{name.replace('_', ' ')} {body[name]}" for name in SETTINGS if name in body]
     return f"{event.kind}: {', '.join(new)}" if new else event.kind
