@@ -72,7 +72,8 @@ class Pending:
         """Return a decision, whose arrays are its own, with the names of candidates."""
         row = self._rows[ref]
         record = np.ndarray((), self._forms[_HEAD.unpack_from(row)[1]], bytearray(row))
-        return Decision(*[record[field] for field in _FIELDS], names=names)
+        arrays: Any = [record[field] for field in _FIELDS]
+        return Decision(*arrays, names)
 
     def pop(self, ref: int, names: tuple[str, ...]) -> Decision:
         """Remove a decision and return it."""
@@ -184,4 +185,5 @@ def _due(row: bytes) -> int:
 
 
 def _fate(row: bytes) -> OnExpiry | None:
-    return _FATES[_HEAD.unpack_from(row)[2]]
+    fate: int = _HEAD.unpack_from(row)[2]
+    return _FATES[fate]
