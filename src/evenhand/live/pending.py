@@ -73,7 +73,7 @@ class Pending:
         row = self._rows[ref]
         record = np.ndarray((), self._forms[_HEAD.unpack_from(row)[1]], bytearray(row))
         arrays: Any = [record[field] for field in _FIELDS]
-        return Decision(*arrays, names)
+        return Decision(*arrays)._replace(names=names)
 
     def pop(self, ref: int, names: tuple[str, ...]) -> Decision:
         """Remove a decision and return it."""
