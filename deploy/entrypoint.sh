@@ -9,4 +9,9 @@ if [ -n "${PGPASSWORD_FILE:-}" ]; then
     PGPASSWORD=$(cat "$PGPASSWORD_FILE")
     export PGPASSWORD
 fi
+# Numba reads kernels only from a folder that it can write to: in a read-only file system they are copied.
+if [ -d "${NUMBA_CACHE_DIR:-}" ] && [ ! -w "$NUMBA_CACHE_DIR" ] && copy=$(mktemp -d); then
+    cp -R "$NUMBA_CACHE_DIR/." "$copy"
+    export NUMBA_CACHE_DIR="$copy"
+fi
 exec "$@"

@@ -53,8 +53,8 @@ goals/test_resolving.py::test_shares_of_a_round_add_up_to_exactly_one
 goals/test_resolving.py::test_the_rest_of_a_part_is_taken_to_be_as_planned
 goals/test_resolving.py::test_what_is_not_observed_is_planned_as_what_is goals/test_resolving_lists.py
 goals/test_two_stage.py::test_nothing_is_overspent_and_prices_start_after_the_first_stage goals/test_uses.py
-live/test_against.py live/test_archives.py live/test_audit_in_parallel.py live/test_browser.py live/test_busy.py
-live/test_clipped.py live/test_commits.py live/test_copies.py
+live/test_against.py live/test_alert_rules.py live/test_archives.py live/test_audit_in_parallel.py live/test_browser.py
+live/test_busy.py live/test_clipped.py live/test_commits.py live/test_copies.py
 live/test_corrections.py::test_a_storm_is_learned_a_little_at_every_request
 live/test_corrections.py::test_folds_of_corrections_cost_no_more_than_one_and_a_half_of_the_log live/test_crowds.py
 live/test_doors.py live/test_erasing.py live/test_faults.py live/test_frozen.py live/test_going_on.py

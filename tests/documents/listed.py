@@ -69,6 +69,8 @@ RUN = {
     "python -m benchmarks.live_corrections 100000 1000": "python -m benchmarks.live_corrections 2000 20",
     "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 200",
+    "python -m benchmarks.live_size 5000 1": "python -m benchmarks.live_size 20 1",
+    "python -m benchmarks.live_size 50000": "python -m benchmarks.live_size 20 1",
     "python -m benchmarks.plans": "2000",
     "python -m tests.allowances": "1 1",
     "python -m tests.at_one_state 32": "python -m tests.at_one_state 2 40",
@@ -89,7 +91,7 @@ RUN = {
     'python -m tests.offline.regimes 500 "300 rows"': 'python -m tests.offline.regimes 1 "100 rows"',
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
     "python -m tests.offline.units 400": "python -m tests.offline.units 3",
-    "python examples/widths.py 40 1": "python examples/widths.py 2 40",
+    "python examples/widths.py 40 1 10": "python examples/widths.py 2 40",
 }
 
 # By command: the test that runs it.
@@ -122,8 +124,9 @@ ELSEWHERE = {
        }.items() for figure in figures},
     "evenhand reproduce square-cbwk --sweep m --out out/square-cbwk": "tests/experiments/test_square_cbwk.py"
     "::test_sweeps_are_tabled_and_drawn",
-    "docker compose -f deploy/compose.yaml up --build --detach --wait": "tests/live/test_deploy.py"
-    "::test_compose_decides_in_postgresql",
+    **dict.fromkeys(("docker compose -f deploy/compose.yaml up --build --detach --wait",
+                     "docker compose -f deploy/compose.yaml --profile backup run --rm backup"),
+                    "tests/live/test_deploy.py::test_compose_decides_in_postgresql"),
     "make bench-peers": "tests/test_peers.py::test_a_tiny_run_without_peers",
     "python -m benchmarks.peers rounds batches": "tests/test_peers.py::test_a_tiny_run_without_peers",
     "python -m tests.live.restores 1000": "tests/live/test_restored.py"

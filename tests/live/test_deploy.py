@@ -1,10 +1,15 @@
-"""The image and the compose file: what they run is a command of evenhand, and where Docker runs, they are tried."""
+"""The image, the compose file and the unit: what they run is a command of evenhand; where Docker runs, it is tried."""
 
+import configparser
 import json
+import os
 import re
 import secrets
+import shlex
 import shutil
+import ssl
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -18,6 +23,8 @@ from evenhand.live import open_campaign
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 CASE = {"age": 33, "town": "north"}
+SITE = "${EVENHAND_SITE:-localhost}"  # what compose puts in
+NAMES = ("image", "compose", "unit")
 
 
 def text(name):
@@ -25,10 +32,26 @@ def text(name):
 
 
 def commands():
-    """The commands of both files."""
+    """The commands of the files."""
     (of_image,) = re.findall(r"^CMD (\[.*\])$", text("Dockerfile"), re.MULTILINE)
-    (of_compose,) = re.findall(r"^    command: (\[.*\])$", text("compose.yaml"), re.MULTILINE)
-    return {"image": json.loads(of_image), "compose": json.loads(of_compose)}
+    of_compose, _ = re.findall(r"^    command: (\[.*\])$", text("compose.yaml"), re.MULTILINE)
+    of_unit = shlex.split(unit()["ExecStart"].removeprefix("/opt/evenhand/bin/"))
+    found = {"image": json.loads(of_image), "compose": json.loads(of_compose), "unit": of_unit}
+    return {name: [z.replace(SITE, "localhost") for z in command] for name, command in found.items()}
+
+
+def unit():
+    """The settings of the service of systemd; of those that are stated twice, the last."""
+    found = configparser.RawConfigParser(strict=False, delimiters="=", comment_prefixes="#")
+    found.optionxform = str
+    found.read_string(text("evenhand.service"))
+    return found["Service"]
+
+
+def services():
+    """The services of the compose file."""
+    yaml = pytest.importorskip("yaml", reason="needs PyYAML")
+    return yaml.safe_load(text("compose.yaml"))["services"]
 
 
 def docker(*arguments, **more):
@@ -45,20 +68,23 @@ def runs(*arguments):
     return subprocess.run(["docker", *arguments], capture_output=True, timeout=60).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["image", "compose"])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_commands_are_those_of_evenhand(name):
     program, *arguments = commands()[name]
     parsed = build().parse_args(arguments)
-    assert (program, parsed.command, parsed.host, parsed.port) == ("evenhand", "serve", "0.0.0.0", 8000)
+    host = "127.0.0.1" if name == "unit" else "0.0.0.0"  # where the proxy of the machine asks
+    assert (program, parsed.command, parsed.host, parsed.port) == ("evenhand", "serve", host, 8000)
     assert [str(path) for path in parsed.problem] == ["/etc/evenhand/problem.toml"]
     if name == "image":
         volume = re.search(r"^VOLUME (\S+)$", text("Dockerfile"), re.MULTILINE)[1]
         assert parsed.store.startswith(f"sqlite:///{volume}/")
+    elif name == "unit":
+        assert parsed.store.startswith(f"sqlite:////var/lib/{unit()['StateDirectory']}/")
     else:
         assert parsed.store.startswith("postgresql://evenhand@database/")
 
 
-@pytest.mark.parametrize("name", ["image", "compose"])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_commands_start_again_after_a_switch(name, tmp_path, monkeypatch, capsys):
     """With a file and a store that are here, whose names are those of the containers."""
     totals, store = [], f"sqlite:///{tmp_path}/campaign.db"
@@ -77,8 +103,33 @@ def test_the_commands_start_again_after_a_switch(name, tmp_path, monkeypatch, ca
     assert [z.total for z in totals] == pytest.approx([3000, 2000])
 
 
+def test_no_container_may_do_more_than_it_has_to():
+    for name, service in services().items():
+        assert service["read_only"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert set(service["logging"]["options"]) == {"max-size", "max-file"}, name
+        assert all(service[limit] for limit in ("mem_limit", "cpus", "pids_limit")), name
+        assert re.fullmatch(r"evenhand|\w+:\d+\.\d+", service["image"]), name
+    assert {name for name, z in services().items() if "ports" in z or "cap_add" in z} == {"proxy"}
+    assert {name for name, z in services().items() if z["networks"] != ["inner"]} == {"proxy"}
+    assert re.search(r"^FROM python:\d+\.\d+-slim-\w+$", text("Dockerfile"), re.MULTILINE)
+
+
+def test_the_backup_of_compose_is_a_command_of_evenhand():
+    job, server = services()["backup"], services()["evenhand"]
+    assert (job["profiles"], job["image"], job["restart"]) == (["backup"], server["image"], "no")
+    shell, _, script = job["command"]
+    asked, _ = script.replace("$$(date -u +%Y-%m-%dT%H%M%SZ)", "now").split(" && ")
+    parsed = build().parse_args(shlex.split(asked)[1:])
+    assert (shell, parsed.command, str(parsed.file)) == ("sh", "backup", "/backups/now.db")
+    assert parsed.store == build().parse_args(commands()["compose"][1:]).store
+    assert job["volumes"] == ["backups:/backups"]
+    assert re.search(r"install -d -o evenhand .* /backups\b", text("Dockerfile"))  # new volumes take its owner
+
+
 def test_no_secret_is_in_the_files():
-    for name in ("Dockerfile", "compose.yaml", "entrypoint.sh"):
+    for name in ("Dockerfile", "compose.yaml", "entrypoint.sh", "Caddyfile"):
         assert not re.search(r"(PASSWORD|TOKEN)\s*[:=]\s*['\"]?[A-Za-z0-9]", text(name))
     assert re.search(r"^USER evenhand$", text("Dockerfile"), re.MULTILINE)
 
@@ -115,11 +166,30 @@ def test_the_entrypoint_stops_where_a_secret_is_missing(tmp_path):
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("may", [True, False])
+def test_kernels_that_cannot_be_written_are_copied(may):
+    """As Numba reads kernels only where it can write; with a read-only file system their folder is not writable."""
+    with tempfile.TemporaryDirectory() as top:
+        os.chmod(top, 0o777)
+        kernels, script = Path(top, "kernels"), Path(top, "entrypoint.sh")
+        kernels.mkdir()
+        (kernels / "one.nbc").write_text("machine code")
+        script.write_text(text("entrypoint.sh"))
+        script.chmod(0o755)
+        kernels.chmod(0o777 if may else 0o555)
+        told = {"PATH": "/usr/bin:/bin", "TMPDIR": top, "NUMBA_CACHE_DIR": str(kernels)}
+        command = ["sh", str(script), "sh", "-c", 'test -w "$NUMBA_CACHE_DIR" && ls -d "$NUMBA_CACHE_DIR"/*']
+        other = {"user": 65534} if os.geteuid() == 0 else {}  # root may write anywhere
+        done = subprocess.run(command, capture_output=True, text=True, env=told, cwd=top, **other)
+        found = Path(done.stdout.strip())
+    assert (found.name, found.parent == kernels) == ("one.nbc", may)
+
+
 def test_compose_reads_its_file():
     if not runs("compose", "version"):
         pytest.skip("docker compose is not installed")
     found = json.loads(docker("compose", "-f", "deploy/compose.yaml", "config", "--format", "json"))
-    assert set(found["services"]) == {"database", "evenhand"}
+    assert set(found["services"]) == {"database", "evenhand", "proxy"}
     assert found["services"]["evenhand"]["command"] == commands()["compose"]
 
 
@@ -167,14 +237,15 @@ def test_compose_decides_in_postgresql():
         for name in ("token", "password"):
             (kept / name).write_text(secrets.token_urlsafe(32))
         docker(*whole, "up", "--build", "--detach", "--wait")
-        url, token = "http://127.0.0.1:8000", (kept / "token").read_text()
+        url, token = "https://localhost", (kept / "token").read_text()
         first = ask(url, "/decide", {"key": "a", "case": CASE}, token)
         docker(*whole, "restart", "evenhand")
         wait(lambda: ask(url, "/readyz"))
         assert first[0] == 200
         assert ask(url, "/decide", {"key": "a", "case": CASE}, token) == (200, {**first[1], "repeated": True})
+        docker(*whole, "--profile", "backup", "run", "--rm", "backup")
     finally:
-        docker(*whole, "down", "--volumes", "--rmi", "local")
+        docker(*whole, "--profile", "backup", "down", "--volumes")
         shutil.rmtree(kept)
 
 
@@ -186,8 +257,11 @@ def ask(url, path, body=None, token=""):
     """The status and the JSON of an answer; 0 where there is none."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
+    own = ssl.create_default_context()
+    own.check_hostname, own.verify_mode = False, ssl.CERT_NONE  # Caddy signs for localhost by itself
     try:
-        with urllib.request.urlopen(urllib.request.Request(url + path, data, headers), timeout=10) as answer:
+        asked = urllib.request.Request(url + path, data, headers)
+        with urllib.request.urlopen(asked, timeout=10, context=own) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         error.close()
