@@ -44,6 +44,7 @@ class Pending:
         self._due: list[int] = []  # a heap of deadlines, each with its number in the lowest bits
         self._forms: list[_Form] = []
         self._size = 0  # of the records
+        self._latest: tuple[int, Decision] | None = None  # as it was made: many outcomes come before the next decision
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -60,6 +61,7 @@ class Pending:
         form = _form(tuple([(z.dtype, z.shape) for z in arrays]))
         if form not in self._forms:
             self._forms.append(form)
+        self._latest = ref, decision
         head = _HEAD.pack(due, self._forms.index(form), _FATES.index(fate))
         row = self._rows[ref] = b"".join([head, *[z.tobytes() for z in arrays]])
         self._size += sys.getsizeof(row)
@@ -69,7 +71,9 @@ class Pending:
                 self._order()
 
     def decision(self, ref: int, names: tuple[str, ...]) -> Decision:
-        """Return a decision, whose arrays are its own, with the names of candidates."""
+        """Return a decision, with the names of candidates."""
+        if self._latest is not None and self._latest[0] == ref:
+            return self._latest[1]
         row = self._rows[ref]
         record = np.ndarray((), self._forms[_HEAD.unpack_from(row)[1]], bytearray(row))
         arrays: Any = [record[field] for field in _FIELDS]
@@ -84,6 +88,8 @@ class Pending:
     def drop(self, ref: int) -> None:
         """Remove a decision."""
         self._size -= sys.getsizeof(self._rows.pop(ref))
+        if self._latest is not None and self._latest[0] == ref:
+            self._latest = None
 
     def due(self, ref: int) -> int:
         """Return when the outcome of a decision is due, in microseconds."""
