@@ -76,7 +76,7 @@ def test_a_copy_changes_apart():
 def test_a_waiting_decision_takes_500_bytes_of_memory_and_of_a_snapshot():
     """With a copy of the fold in memory, which shares the records."""
     empty = Pending()
-    each = [made(i) for i in range(1, 20_001)]
+    each = [made(i) for i in range(1, 5_001)]
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
@@ -87,13 +87,13 @@ def test_a_waiting_decision_takes_500_bytes_of_memory_and_of_a_snapshot():
         with_copy = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert len(copied) == 20_000
-    assert with_copy < 500 * 20_000
+    assert len(copied) == 5_000
+    assert with_copy < 500 * 5_000
     assert empty.bytes == pytest.approx(taken, rel=0.05)
-    assert sum(z.nbytes for z in empty.arrays().values()) < 250 * 20_000
+    assert sum(z.nbytes for z in empty.arrays().values()) < 250 * 5_000
     for ref in list(empty):
         empty.drop(ref)
-    assert empty.bytes < 100 * 20_000  # the tables shrink as later decisions come
+    assert empty.bytes < 100 * 5_000  # the tables shrink as later decisions come
 
 
 def test_an_erasure_of_an_earlier_version_keeps_decisions_that_wait_in_an_earlier_form():
