@@ -161,9 +161,9 @@ def test_decisions_of_an_earlier_policy_are_forced_ones():
     store = MemoryStore()
     campaign = eh.Campaign.open(store, "shop", GREEDY)
     said = campaign.decide({"age": 33, "channel": "web"}, key="1")
-    assert campaign._worker.fold.pending[said.id].decision.forced[0] == 0.0
+    assert campaign._worker.fold.pending.decision(said.id, ()).forced[0] == 0.0
     campaign.switch(POLICY)
-    entered = campaign._worker.fold.pending[said.id].decision
+    entered = campaign._worker.fold.pending.decision(said.id, ())
     assert entered.forced[0] == 1.0
     assert entered.plays[0, 0] == SHOP.actions.index(said.action)
     assert entered.propensities[0, 0] == said.probability

@@ -139,9 +139,10 @@ def finite(arrays):
 
 def signed(arrays):
     """Zeros of the other sign, which are equal, and of which a decision has another checksum."""
-    for name, z in arrays.items():
-        if z.dtype == float:
-            arrays[name] = np.where(z == 0.0, -z, z)
+    records = [(z, field) for z in arrays.values() for field in z.dtype.names or ()]
+    for each, name in [*((arrays, name) for name in arrays), *records]:
+        if each[name].dtype == float:
+            each[name] = np.where(each[name] == 0.0, -each[name], each[name])
 
 
 def tokens(arrays):
@@ -207,12 +208,15 @@ def test_states_differ_by_their_numbers_and_in_anything_else_wholly():
     fold = campaign._worker.fold
     blob = dump(fold)
     assert apart(blob, blob) == 0.0
-    waiting = next(iter(fold.pending.values()))
-    waiting.decision = waiting.decision._replace(propensities=waiting.decision.propensities - 1e-9)
+    (ref,) = fold.pending
+    due, decision = fold.pending.due(ref), fold.pending.pop(ref, ())
+    fold.pending.add(ref, decision._replace(id=np.add(decision.id, (0, 1, 0))), due)
+    assert apart(blob, dump(fold)) == 0.0  # tokens are random
+    fold.pending.add(ref, decision._replace(propensities=decision.propensities - 1e-9), due)
     assert 0 < apart(blob, dump(fold)) <= 1e-9
-    waiting.due += 1
+    fold.pending.add(ref, decision, due + 1)
     assert apart(blob, dump(fold)) == np.inf
-    fold.pending.clear()
+    fold.pending.drop(ref)
     assert apart(blob, dump(fold)) == np.inf
 
 

@@ -120,9 +120,9 @@ def same(one, other):
     equal(one.state, other.state)
     assert (one.seq, one.reach, one.first) == (other.seq, other.reach, other.first)
     assert list(one.pending) == list(other.pending)
-    for ref, waiting in one.pending.items():
-        assert (waiting.due, waiting.expired) == (other.pending[ref].due, other.pending[ref].expired)
-        for z, y in zip(waiting.decision[1:14], other.pending[ref].decision[1:14], strict=True):
+    for ref in one.pending:
+        assert (one.pending.due(ref), one.pending.fate(ref)) == (other.pending.due(ref), other.pending.fate(ref))
+        for z, y in zip(one.pending.decision(ref, ())[1:14], other.pending.decision(ref, ())[1:14], strict=True):
             same_bits(z, y)
 
 
@@ -166,8 +166,8 @@ def test_what_waits_can_be_settled_afterwards(policy):
     fold()
     fold_all()
     for each in (single, runs):
-        for waiting in list(each.pending.values()):
-            policy.cancel(each.state, waiting.decision)
+        for ref in list(each.pending):
+            policy.cancel(each.state, each.pending.decision(ref, ()))
     same(single, runs)
 
 

@@ -59,7 +59,7 @@ class Hasty(Worker):
     """Decides on the balance that it had at its last verb, and takes in what others wrote only afterwards."""
 
     def _catch_up(self, log):
-        while (ref := self.fold.overdue(log.now)) is not None:
+        while (ref := self.fold.pending.overdue(log.now)) is not None:
             self.enter(log, "expired", self.fold.expiry(), ref=ref)
 
     def enter(self, log, kind, body, *, ref=None, key=None, own=None, made=None):

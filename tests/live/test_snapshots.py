@@ -136,9 +136,9 @@ def test_the_times_at_which_outcomes_are_due_are_forgotten_with_them():
     first = campaign.decide(CASE, key="waits").id
     campaign.many([lambda verbs, i=i: _both(verbs, i) for i in range(2500)])
     fold = campaign._worker.fold
-    assert len(fold._due) < 1100
+    assert len(fold.pending._due) < 1100
     assert list(fold.pending) == [first]
-    assert fold.overdue(fold.pending[first].due) == first
+    assert fold.pending.overdue(fold.pending.due(first)) == first
 
 
 def _both(verbs, number):

@@ -110,6 +110,11 @@ class Campaign:
         return self._worker.unsaved
 
     @property
+    def waiting_bytes(self) -> int:
+        """The memory that the decisions take which wait for their outcomes, in bytes."""
+        return self._worker.fold.pending.bytes
+
+    @property
     def encoder(self) -> Encoder:
         """The encoder that turns cases into contexts of the policy."""
         return self._worker.encoder
@@ -286,11 +291,9 @@ class Campaign:
 
         Raises:
             InvalidInput: the policy has other outcomes or numbers of plays, other actions than those so far and
-                appended ones, or would play a withdrawn action; its horizon or end is over; or a
-                text is none.
+                appended ones, or would play a withdrawn action; its horizon or end is over; or a text is none.
             Ended: the campaign has ended.
-            Conflict: the campaign runs under a policy other than the expected one, because somebody else was first; or
-                something was erased, and the policy cannot adopt the state.
+            Conflict: somebody else switched first; or something was erased, and the policy cannot adopt the state.
         """
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
@@ -320,8 +323,7 @@ class Campaign:
             return lambda log: verb(Verbs(self._worker, log))
 
         parts = in_parts(verbs)
-        found = self._worker.run([within(part) for part in parts], keys_of(verbs))
-        return spread(parts, found)
+        return spread(parts, self._worker.run([within(part) for part in parts], keys_of(verbs)))
 
     def explain(self, decision: int) -> str:
         """Explain a decision in numbers: the prices, values and limits at the time it was made.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
@@ -16,6 +15,7 @@ from evenhand.live.events import KINDS, Conflict, Event, encode, is_erased, read
 from evenhand.live.ids import Ids
 from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
+from evenhand.live.pending import Pending
 from evenhand.live.phases import Phase, adopts, mark_in
 from evenhand.policy.appending import carries
 from evenhand.policy.late import decide_late
@@ -24,8 +24,6 @@ from evenhand.policy.revising import Settled, revise
 from evenhand.policy.state import PolicyState
 from evenhand.policy.status import Status
 from evenhand.problem.ended import ended
-
-_FEW = 1000  # stale deadlines that the heap may hold
 
 
 class Rewritten(EvenhandError):
@@ -63,15 +61,6 @@ class Mark(NamedTuple):
     seq: int
     known: int  # corrections up to this event
     start: int  # the first decision that they correct; 0 if the whole log is folded again
-
-
-@dataclass
-class Pending:
-    """A decision that waits for its outcome."""
-
-    decision: Decision
-    due: int  # microseconds
-    expired: OnExpiry | None = None  # how, once it expired
 
 
 @dataclass
@@ -122,8 +111,7 @@ class Fold:
         self.life = Life(patience=math.inf, on_expiry=self.on_expiry)  # until it is opened
         self.marked = self.erased = 0  # the last mark, and the last erasure
         self.reach = self.first = 0  # since `known`: the earliest decision that was corrected, the first correction
-        self.pending: dict[int, Pending] = {}
-        self._due: list[tuple[int, int]] = []  # a heap
+        self.pending = Pending()
 
     @property
     def policy(self) -> Policy:
@@ -137,6 +125,10 @@ class Fold:
     def mark(self) -> str:
         """The fingerprint of the policy, which its decisions carry."""
         return self.phase.mark
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.policy.problem.actions
 
     def apply(self, event: Event, made: Made | Earlier | None = None) -> None:
         """Apply the next event; `made` is its decision, or what it corrects, where the caller has that already.
@@ -161,8 +153,7 @@ class Fold:
     def copied(self) -> Fold:
         """Return a copy, which shares what never changes, such as decisions."""
         found = copy(self)
-        found.state, found._due = deepcopy(self.state), list(self._due)
-        found.pending = {ref: copy(waiting) for ref, waiting in self.pending.items()}
+        found.state, found.pending = deepcopy(self.state), self.pending.copied()
         return found
 
     def is_late(self, context: Context) -> bool:
@@ -175,17 +166,6 @@ class Fold:
             return decide_late(self.policy, self.state, context)
         return self.policy.decide(self.state, context)
 
-    def overdue(self, now: int) -> int | None:
-        """Return a decision whose outcome is overdue and that has not expired, None if there is none."""
-        while self._due:
-            due, ref = self._due[0]
-            if due > now:
-                return None
-            heapq.heappop(self._due)
-            if ref in self.pending and not self.pending[ref].expired:
-                return ref
-        return None
-
     def status(self) -> Status:
         """Return the status of the policy, and whether its campaign decides."""
         found = self.policy.status(self.state)
@@ -195,19 +175,6 @@ class Fold:
         """Return the body of an expiry at this moment, which says what becomes of what the decision reserves."""
         now = self.life.on_expiry
         return "{}" if now == self.on_expiry else encode({"on_expiry": now})
-
-    def count_overdue(self, now: int) -> int:
-        """Count the decisions whose outcome is overdue and that have not expired."""
-        return sum(p.due <= now and not p.expired for p in self.pending.values())
-
-    def wait(self, ref: int, pending: Pending) -> None:
-        """Register a decision that waits for its outcome."""
-        self.pending[ref] = pending
-        if not pending.expired:
-            heapq.heappush(self._due, (pending.due, ref))
-        if len(self._due) > 2 * len(self.pending) + _FEW:  # most entries were settled before they were due
-            self._due = [(p.due, ref) for ref, p in self.pending.items() if not p.expired]
-            heapq.heapify(self._due)
 
     def _opened(self, event: Event, made: object) -> None:
         body = read(event)
@@ -229,7 +196,7 @@ class Fold:
         phase = self.find(event)
         if not carries(phase.policy, self.policy):
             # What expired waits only as its later outcome is known; when the campaign was switched, it was settled.
-            for ref in [ref for ref, waiting in self.pending.items() if waiting.expired]:
+            for ref in [ref for ref in self.pending if self.pending.fate(ref)]:
                 self._settle(ref)
         self.state = phase.policy.adopt(self.state, of=self.policy)
         self.phase, self.began = phase, event.seq
@@ -263,11 +230,7 @@ class Fold:
 
     def _clock(self, event: Event, made: object) -> None:
         """Let nothing wait longer than what is decided now, as decisions by a wrong clock would wait for years."""
-        latest = max(read(event)["due"], event.at + int(1e6 * self.life.patience))
-        for waiting in self.pending.values():
-            waiting.due = min(waiting.due, latest)
-        self._due = [(p.due, ref) for ref, p in self.pending.items() if not p.expired]
-        heapq.heapify(self._due)
+        self.pending.hasten(max(read(event)["due"], event.at + int(1e6 * self.life.patience)))
 
     def _decided(self, event: Event, made: Made | None) -> None:
         if made is None:
@@ -275,7 +238,7 @@ class Fold:
         context, decision, due = made or self._decode(read(event), event.at)
         self.policy.enter(self.state, context, decision)
         if decision.counted[0]:
-            self.wait(event.seq, Pending(decision, due))
+            self.pending.add(event.seq, decision, due)
 
     def _decode(self, body: dict[str, Any], at: int) -> Made:
         """Decode a decision from the body of its event."""
@@ -293,8 +256,8 @@ class Fold:
             self._correct(event, ref, made)
             return
         outcome = self.corrected.get(ref, read(event)["y"])
-        self.policy.observe(self.state, self.pending[ref].decision, outcome)
-        del self.pending[ref]
+        self.policy.observe(self.state, self.pending.decision(ref, self._names), outcome)
+        self.pending.drop(ref)
 
     def _revised(self, event: Event, made: Earlier | None) -> None:
         assert event.ref is not None
@@ -328,22 +291,23 @@ class Fold:
 
     def _cancelled(self, event: Event, made: object) -> None:
         assert event.ref is not None
-        self.policy.cancel(self.state, self.pending.pop(event.ref).decision)
+        self.policy.cancel(self.state, self.pending.pop(event.ref, self._names))
 
     def _expired(self, event: Event, made: object) -> None:
         ref = event.ref
         assert ref is not None
-        self.pending[ref].expired = fate = fate_of(event, self.on_expiry)
+        fate = fate_of(event, self.on_expiry)
+        self.pending.expire(ref, fate)
         if fate != "hold" and ref not in self.corrected:
             self._settle(ref)
 
     def _settle(self, ref: int) -> None:
         """Settle a decision that expired, unless what it reserves stays held."""
-        fate = self.pending[ref].expired
+        fate = self.pending.fate(ref)
         if fate == "fallback":
-            self.policy.expire(self.state, self.pending.pop(ref).decision)
+            self.policy.expire(self.state, self.pending.pop(ref, self._names))
         elif fate == "release":
-            self.policy.cancel(self.state, self.pending.pop(ref).decision)
+            self.policy.cancel(self.state, self.pending.pop(ref, self._names))
 
 
 def time_of(context: Context) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -139,9 +138,6 @@ def _at(fold: Fold, later: _Later) -> Fold:
 
 def _copied(fold: Fold) -> Fold:
     """A copy that changes apart; decisions that wait have receipts, and are not changed."""
-    again = copy(fold)
-    again.state, again.pending, again._due = deepcopy(fold.state), {}, list(fold._due)
-    for ref, waiting in fold.pending.items():
-        again.pending[ref] = copy(waiting)
+    again = fold.copied()
     again.reach = again.first = 0
     return again

@@ -19,7 +19,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.live.cases import contexts_of
 from evenhand.live.events import Event, is_erased, read
-from evenhand.live.fold import Fold, Pending
+from evenhand.live.fold import Fold
 from evenhand.live.packing import unpack_all
 from evenhand.policy import checks
 from evenhand.policy.entering import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
@@ -157,7 +157,7 @@ class _Run:
             elif event.ref in self._waiting:
                 del self._waiting[event.ref]
             else:
-                del self._fold.pending[event.ref]
+                self._fold.pending.drop(event.ref)
         self._fold.seq += last - first
 
     def _apply(self, event: Event) -> None:
@@ -166,16 +166,14 @@ class _Run:
         self._fold.apply(event)
         place = self._places.get(event.seq)
         if place is not None and event.seq in self._fold.pending:
-            self._steps.decisions.id[place] = self._fold.pending[event.seq].decision.id
-            self._steps.decisions.time[place] = self._fold.pending[event.seq].decision.time
+            decision = self._fold.pending.decision(event.seq, ())
+            self._steps.decisions.id[place], self._steps.decisions.time[place] = decision.id, decision.time
 
     def _register(self) -> None:
         """Let the fold know what waits."""
-        names = self._fold.policy.problem.actions
         for seq in self._waiting:
             place = self._places[seq]
-            decision = self._steps.decision(place, names)
-            self._fold.wait(seq, Pending(decision, self._bodies[place]["due"]))
+            self._fold.pending.add(seq, self._steps.decision(place, ()), self._bodies[place]["due"])
         self._waiting.clear()
 
 
@@ -204,7 +202,7 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
     for ref in answers:
         if ref not in places:
             places[ref] = len(bodies) + len(earlier)
-            earlier.append(fold.pending[ref].decision)
+            earlier.append(fold.pending.decision(ref, ()))
     y, exposed = _nothing_observed(problem, len(places))
     plain = {ref for ref, answer in answers.items() if _fill(problem, answer, places[ref], y, exposed)}
     refs = np.array([event.seq if event.ref is None else event.ref for event in events])

@@ -5,25 +5,25 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.records import Decision
-from evenhand.live.fold import Fold, Pending
+from evenhand.live.fold import Fold
 from evenhand.live.ids import Ids, Restored
 from evenhand.live.life import Life
+from evenhand.live.pending import Pending
 from evenhand.policy.saving import fill, flatten, refusals
 from evenhand.version import __version__
 
 # Raised by hand whenever a log folds to other bits than before, or what is kept means something else: snapshots of
 # another number are not read, and those of other versions with this one are. `tests/live/test_golden.py` says when.
 FOLD = 1
-_META, _TOKENS, _IDS = "meta", ".receipts.tokens", "pending.id"
+_META, _TOKENS = "meta", ".receipts.tokens"
 _NUMBERS = ("seq", "began", "runs", "known", "marked", "erased", "reach", "first", "version")
-_FIELDS = Decision._fields[:-1]  # the last field is the names, which the problem has
 
 
 class BrokenSnapshot(EvenhandError):
@@ -40,9 +40,9 @@ def dump(fold: Fold, *, ahead: bool = False) -> bytes:
         raise CannotSave(reason)
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
     meta: dict[str, Any] = {name: getattr(fold, name) for name in _NUMBERS}
-    meta |= {"ahead": ahead, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
-    meta |= {"by": __version__, **_schema(fold), "life": fold.life.to_dict(), "restores": fold.ids.restores}
-    arrays |= _join([p.decision for p in fold.pending.values()])
+    meta |= {"ahead": ahead, "by": __version__, **_schema(fold), "life": fold.life.to_dict()}
+    meta |= {"restores": fold.ids.restores}
+    arrays |= fold.pending.arrays()
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
 
@@ -74,14 +74,18 @@ def apart(blob: bytes, other: bytes) -> float:
         if one.files != two.files or str(one[_META]) != str(two[_META]):
             return math.inf
         each = ((name, one[name], two[name]) for name in one.files if name != _META)
-        return max((_gap(_told(name, a), _told(name, b)) for name, a, b in each), default=0.0)
+        pairs = (pair for name, a, b in each for pair in zip(_told(name, a), _told(name, b), strict=True))
+        return max((_gap(a, b) for a, b in pairs), default=0.0)
 
 
-def _told(name: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array, without the values of tokens."""
+def _told(name: str, array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """Return an array, or the fields of records; without the values of tokens."""
     if name == _TOKENS:
-        return array > 0  # whether a decision waits
-    return array[[i % 3 != 1 for i in range(len(array))]] if name == _IDS else array  # number, token, checksum
+        return [array > 0]  # whether a decision waits
+    fields = array.dtype.names
+    if fields is None:
+        return [array]
+    return [array[z][:, ::2] if z == "id" else array[z] for z in fields]  # an id is a number, a token and a checksum
 
 
 def _gap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
@@ -117,30 +121,21 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
             setattr(fold, name, meta[name])
         fold.ids = Ids(tuple(Restored(*z) for z in meta.get("restores", ())))  # an earlier version wrote none
         fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])
-        decisions = _split(arrays, fold.policy.problem.actions) if meta["pending"] else ()
-        for (ref, due, expired), decision in zip(meta["pending"], decisions, strict=True):
-            fold.wait(ref, Pending(decision, due, expired))
+        fold.pending = Pending.of(arrays)
+        if meta.get("pending"):  # an earlier version wrote it, for an erasure
+            for (ref, due, expired), decision in zip(meta["pending"], _split(arrays), strict=True):
+                fold.pending.add(ref, decision, due, expired)
         fill(fold.state, arrays)
     except Exception as error:  # damaged bytes can raise any error in readers of archives and arrays
         raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
     return ahead
 
 
-def _join(decisions: Sequence[Decision]) -> dict[str, np.ndarray[Any, Any]]:
-    """Concatenate the arrays of decisions and record their shapes: thousands of separate arrays take seconds."""
-    found: dict[str, np.ndarray[Any, Any]] = {}
-    for field in _FIELDS if decisions else ():
-        each = [getattr(decision, field) for decision in decisions]
-        found[f"pending.{field}"] = np.concatenate([z.ravel() for z in each])
-        found[f"pending.{field}.shape"] = np.array([z.shape for z in each])
-    return found
-
-
-def _split(arrays: Mapping[str, np.ndarray[Any, Any]], names: tuple[str, ...]) -> Iterator[Decision]:
-    """Split concatenated arrays into decisions."""
+def _split(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Iterator[Decision]:
+    """Split the concatenated arrays of earlier versions into decisions."""
     fields = []
-    for field in _FIELDS:
+    for field in Decision._fields[:-1]:
         shapes = arrays[f"pending.{field}.shape"]
         parts = np.split(arrays[f"pending.{field}"], np.cumsum(shapes.prod(1))[:-1])
-        fields.append([part.reshape(shape).copy() for part, shape in zip(parts, shapes.tolist(), strict=True)])
-    return (Decision(**dict(zip(_FIELDS, own, strict=True)), names=names) for own in zip(*fields, strict=True))
+        fields.append([part.reshape(shape) for part, shape in zip(parts, shapes.tolist(), strict=True)])
+    return (Decision(*own) for own in zip(*fields, strict=True))

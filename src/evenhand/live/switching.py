@@ -95,7 +95,7 @@ class Switch:
         if same_features(fold.encoder, self.phase.encoder):
             event = Event(log.last + 1, "switched", None, None, log.now, encode({**body, "adopts": True}))
             adopted = copy(fold)
-            adopted.pending = dict(fold.pending)
+            adopted.pending = fold.pending.copied()
             try:
                 adopted.apply(event)
             except EvenhandError as error:

@@ -217,7 +217,7 @@ class Worker:
             Busy: see `evenhand.live.clocks.refuse_leap`.
         """
         with self._lock.held(), self.store.write(self.name) as log:
-            refuse_leap(log, self.name, self.fold.life.patience, lambda: self.fold.count_overdue(log.now))
+            refuse_leap(log, self.name, self.fold.life.patience, lambda: self.fold.pending.count_overdue(log.now))
 
     def close(self) -> None:
         """Close the store once no thread is in a transaction."""
@@ -377,7 +377,7 @@ class Worker:
             with suppress(Missing):  # of a switch among the last events, before the mark is written: tried again later
                 self.fold = again.close(log)
         for _ in range(_EXPIRIES):
-            ref = self.fold.overdue(log.now)
+            ref = self.fold.pending.overdue(log.now)
             if ref is None:
                 break
             self.enter(log, "expired", self.fold.expiry(), ref=ref)

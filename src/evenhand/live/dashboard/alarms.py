@@ -16,6 +16,7 @@ from evenhand.policy.status import Account, Status
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
 SURE = 0.5  # the share of the latest plays that may be certain while an action has no outcome yet
 CLIPPED = 0.05  # the share of the latest decisions that may state a value out of range without an alarm
+WAITING = 100_000_000  # bytes of memory that waiting decisions may take without an alarm
 AHEAD = 60.0  # seconds by which the log may be ahead of the clock without an alarm
 _FEW = 20  # with fewer due outcomes than this, or rounds held out, their share is not judged
 _FEW_CASES = 100  # with fewer decisions than this, values out of range are not judged
@@ -37,6 +38,7 @@ NAMES = (
     "locked_in",
     "model",
     "clock",
+    "memory",
 )
 
 
@@ -64,6 +66,7 @@ def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
         *_untried(campaign, tally),
         *_locked_in(campaign, tally),
         *_clock(campaign),
+        *_memory(campaign, status),
         *(Alarm("model", f"{note.text[:1].upper()}{note.text[1:]}.") for note in status.notes if note.alarm),
     ]
 
@@ -150,6 +153,14 @@ def _clock(campaign: Watched) -> Iterator[Alarm]:
     if campaign.ahead >= AHEAD:
         told = "until the clock has caught up, time stands still and nothing expires. `evenhand clock` sets it back."
         yield Alarm("clock", f"The log is ahead of the clock by {count(round(campaign.ahead), 'second')}: {told}")
+
+
+def _memory(campaign: Watched, status: Status) -> Iterator[Alarm]:
+    taken = campaign.waiting_bytes
+    if taken > WAITING:
+        told = f"take {round(taken / 1e6):,} MB of memory, and of every snapshot."
+        asked = "Cancel those whose outcomes will not come, or shorten the patience of later ones."
+        yield Alarm("memory", f"{count(status.waiting, 'decision')} that wait for outcomes {told} {asked}")
 
 
 def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:

@@ -74,6 +74,7 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
     accounts = status.accounts.items()
     yield _one("decisions_total", "Decisions that count.", status.rounds, "counter")
     yield _one("waiting", "Decisions whose outcomes are still to come.", status.waiting)
+    yield _one("waiting_bytes", "Memory that these decisions take.", campaign.waiting_bytes)
     yield _one("paused", "1 while the campaign is paused.", int(tally.life.state == "paused"))
     yield _one("ended", "1 once the campaign has ended.", int(tally.life.state == "ended"))
     text = "Restores from a backup; decisions after each backup may be missing, and counters fall."

@@ -1,0 +1,175 @@
+"""Decisions that wait take little memory and little of a snapshot, and are what they were, bit for bit."""
+
+import io
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.core.records import Decision
+from evenhand.live import snapshots
+from evenhand.live.dashboard import alarms as told
+from evenhand.live.dashboard.alarms import alarms
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.http import app
+from evenhand.live.pending import Pending
+from evenhand.live.snapshots import dump, restore
+from evenhand.live.stores.memory import MemoryStore
+from tests.live.served import CASE, SHOP, asked, opened, serving
+from tests.states import same_bits
+
+POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
+
+
+def made(number, features=9, carried=0):
+    """A decision with numbers of all kinds."""
+    luck = np.random.default_rng(number)
+    one = np.array([1.0])
+    return Decision(
+        np.array([number, 2**62 - number, -5]),
+        *(np.array([[-1]]), np.array([[np.nan]]), one, -0.0 * one, one, number * one),
+        *(luck.normal(size=(1, 1, features)), np.zeros((1, 1, 1)), np.zeros((1, 1, 0), int), np.ones((1, 0))),
+        *(luck.normal(size=(1, 2, 1, 1)), np.array([[np.inf, -0.0]]), luck.random((1, carried))),
+    )
+
+
+def same(one, other):
+    for z, y in zip(one[:14], other[:14], strict=True):
+        same_bits(z, y)
+        assert y.flags.carray  # kernels are compiled for what may be written to
+
+
+@pytest.mark.parametrize("again", [lambda z: z, Pending.copied, lambda z: Pending.of(z.arrays())])
+def test_decisions_come_back_bit_for_bit_in_their_order(again):
+    """Of several shapes, such as before and after actions were appended."""
+    waiting, all_made = Pending(), {10 * i: made(i, carried=3 * (i % 2)) for i in range(1, 40)}
+    for ref, decision in all_made.items():
+        waiting.add(ref, decision, due=5000 - ref)
+    waiting.expire(50, "hold")
+    waiting.drop(60)
+    found = again(waiting)
+    assert list(found) == [ref for ref in all_made if ref != 60]
+    assert (found.fate(50), found.fate(70), found.due(50)) == ("hold", None, 4950)
+    assert found.count_overdue(4700) == sum(5000 - ref <= 4700 for ref in found)
+    assert found.overdue(4609) is None
+    assert [found.overdue(4630) for _ in range(4)] == [390, 380, 370, None]
+    for ref in found:
+        same(all_made[ref], found.decision(ref, ("a",)))
+    found.hasten(4000)
+    assert [found.overdue(4000) for _ in range(5)] == [10, 20, 30, 40, 70]
+
+
+def test_a_copy_changes_apart():
+    one = Pending()
+    one.add(1, made(1), due=7)
+    other = one.copied()
+    other.expire(1, "release")
+    other.add(2, made(2, carried=2), due=8)
+    one.add(3, made(3, carried=5), due=9)
+    assert (one.fate(1), other.fate(1), list(one), list(other)) == (None, "release", [1, 3], [1, 2])
+    same(made(2, carried=2), other.decision(2, ()))
+    same(made(3, carried=5), one.decision(3, ()))
+
+
+def test_a_waiting_decision_takes_500_bytes_of_memory_and_of_a_snapshot():
+    """With a copy of the fold in memory, which shares the records."""
+    empty = Pending()
+    each = [made(i) for i in range(1, 5_001)]
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for i, decision in enumerate(each):
+            empty.add(10**6 + i, decision, due=1_900_000_000 * 10**6 + i)
+        taken = tracemalloc.get_traced_memory()[0] - before
+        copied = empty.copied()
+        with_copy = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert len(copied) == 5_000
+    assert with_copy < 500 * 5_000
+    assert empty.bytes == pytest.approx(taken, rel=0.05)
+    assert sum(z.nbytes for z in empty.arrays().values()) < 250 * 5_000
+    for ref in list(empty):
+        empty.drop(ref)
+    assert empty.bytes < 100 * 5_000  # the tables shrink as later decisions come
+
+
+def test_an_erasure_of_an_earlier_version_keeps_decisions_that_wait_in_an_earlier_form():
+    campaign = eh.Campaign.open(MemoryStore(), "shop", POLICY)
+    for i in range(12):
+        campaign.decide(CASE | {"age": 20 + i}, key=f"{i}")
+    fold = campaign._worker.fold
+    with np.load(io.BytesIO(dump(fold))) as file:
+        arrays = {name: file[name] for name in file.files if not name.startswith("pending")}
+    each = [fold.pending.decision(ref, ()) for ref in fold.pending]
+    for field in Decision._fields[:-1]:
+        arrays[f"pending.{field}"] = np.concatenate([getattr(z, field).ravel() for z in each])
+        arrays[f"pending.{field}.shape"] = np.array([getattr(z, field).shape for z in each])
+    meta = json.loads(str(arrays.pop("meta")))
+    meta["pending"] = [[ref, fold.pending.due(ref), "hold" if i else None] for i, ref in enumerate(fold.pending)]
+    file = io.BytesIO()
+    np.savez(file, meta=np.array(json.dumps(meta | {"by": "0.8.0"})), **arrays)
+    again = campaign._worker.folding.fresh()
+    restore(again, file.getvalue(), any_version=True)
+    assert list(again.pending) == list(fold.pending)
+    assert [again.pending.fate(ref) for ref in again.pending] == [None, *["hold"] * (len(each) - 1)]
+    for ref, decision in zip(again.pending, each, strict=True):
+        same(decision, again.pending.decision(ref, ()))
+
+
+def damaged(name, change):
+    campaign = eh.Campaign.open(MemoryStore(), "shop", POLICY)
+    for i in range(3):
+        campaign.decide(CASE, key=f"{i}")
+    fold = campaign._worker.fold
+    with np.load(io.BytesIO(dump(fold))) as file:
+        arrays = {key: file[key] for key in file.files}
+    arrays[name] = change(arrays[name])
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return campaign._worker.folding.fresh(), file.getvalue()
+
+
+def other_form(records):
+    records["form"] = 7
+    return records
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("pending.0.ref", lambda z: z[1:]),
+        ("pending.0", lambda z: z[1:]),
+        ("pending.0", lambda z: z["due"]),
+        ("pending.0", other_form),
+    ],
+)
+def test_records_that_are_none_are_no_snapshot(name, change):
+    with pytest.raises(snapshots.BrokenSnapshot):
+        restore(*damaged(name, change))
+
+
+def test_what_waits_is_a_metric_and_from_a_size_on_an_alarm(monkeypatch, tmp_path):
+    with serving(app(opened(tmp_path))) as client:
+        for i in range(5):
+            client.post("/decide", json=asked(f"{i}"))
+        text = client.get("/metrics").text
+        (taken,) = [float(line.split()[1]) for line in text.splitlines() if line.startswith("evenhand_waiting_bytes ")]
+        assert 500 < taken < 20_000
+        assert 'evenhand_alarm{name="memory"} 0.0' in text
+        monkeypatch.setattr(told, "WAITING", taken - 1)
+        assert 'evenhand_alarm{name="memory"} 1.0' in client.get("/metrics").text
+
+
+def test_the_alarm_says_how_many_wait_and_what_they_take(monkeypatch):
+    campaign = eh.Campaign.open(MemoryStore(), "shop", POLICY)
+    for i in range(3):
+        campaign.decide(CASE, key=f"{i}")
+    tally, status = Tally(campaign), campaign.status()
+    tally.update()
+    assert alarms(campaign, status, tally) == []
+    monkeypatch.setattr(told, "WAITING", campaign.waiting_bytes - 1)
+    (said,) = alarms(campaign, status, tally)
+    assert said.startswith(f"{status.waiting} decisions that wait for outcomes take 0 MB of memory")
