@@ -67,7 +67,7 @@ def test_a_fold_that_begins_at_an_erasure_has_the_life_and_the_clock_of_one_that
     for one in (campaign, other):
         same_fold(one, again)
         assert one._worker.fold.pending._due
-        assert sorted(one._worker.fold.pending._due) == sorted(again._worker.fold._due)
+        assert sorted(one._worker.fold.pending._due) == sorted(again._worker.fold.pending._due)
     if state == "paused":
         other.resume(by="anna", why="repaired")
     if state != "ended":
