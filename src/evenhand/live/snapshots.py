@@ -38,7 +38,7 @@ def dump(fold: Fold, *, ahead: bool = False) -> bytes:
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
     meta: dict[str, Any] = {name: getattr(fold, name) for name in _NUMBERS}
     meta |= {"ahead": ahead, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
-    meta |= {"by": __version__, "life": fold.life.to_dict(), "restores": fold.ids.restores}
+    meta |= {"by": __version__, "life": fold.life.to_dict(), "restores": fold.ids.restores, "used": fold.ids.used}
     arrays |= _join([p.decision for p in fold.pending.values()])
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
@@ -107,7 +107,8 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
             raise ValueError(f"version {meta['by']} of evenhand wrote it")
         for name in _NUMBERS:
             setattr(fold, name, meta[name])
-        fold.ids = Ids(tuple(Restored(*z) for z in meta.get("restores", ())))  # an earlier version wrote none
+        restores = tuple(Restored(*z) for z in meta.get("restores", ()))  # earlier versions wrote less
+        fold.ids = Ids(restores, tuple(meta.get("used", ({},) * len(restores))))
         fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])
         decisions = _split(arrays, fold.policy.problem.actions) if meta["pending"] else ()
         for (ref, due, expired), decision in zip(meta["pending"], decisions, strict=True):
