@@ -26,7 +26,7 @@ def books(name: str, events: Iterable[Event]) -> Ledger:
     lines, silent, chains = dict[str, Line](), set[str](), dict[str, list[Sequence[int]]]()
     for event in every:
         if event.kind == "restored":
-            silent = {name for name, line in lines.items() if line.left}  # others are granted nothing more
+            silent = {name for name, line in lines.items() if not line.ended}  # a switch to more rounds takes in more
             continue
         campaign, line = line_in(read(event))
         lines[campaign] = line
@@ -62,7 +62,7 @@ def differs(before: Line | None, line: Line) -> bool:
     """Return whether the books of a campaign say something that others should know."""
     if before is None or (before.granted, before.collected) != (line.granted, line.collected):
         return True
-    if before.restores != line.restores:
+    if (before.restores, before.ended) != (line.restores, line.ended):
         return True
     if bool(before.left) != bool(line.left) or line.seq < before.seq:  # of an older copy
         return True

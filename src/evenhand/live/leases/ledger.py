@@ -33,6 +33,7 @@ class Report:
         left: rounds that it still expects, 0 once it has ended.
         horizon: all its rounds, as its problem says.
         restores: of its log, in order, by which it is told from a copy that was lost.
+        ended: whether it has ended for good, and takes in no more.
     """
 
     seq: int
@@ -42,6 +43,7 @@ class Report:
     left: int
     horizon: int
     restores: Sequence[Copy] = ()
+    ended: bool = False
 
     @property
     def chain(self) -> list[int]:
@@ -58,7 +60,7 @@ class Line:
         seq: the last event of its log that the pool knows.
         granted, collected: in units.
         lost: in units, what was used after backups that were restored, as far as the pool knew it; also collected.
-        used, rounds, left, horizon: as it reported them.
+        used, rounds, left, horizon, ended: as it reported them.
         restores: the shift of each of them.
     """
 
@@ -72,12 +74,13 @@ class Line:
     left: int
     horizon: int
     restores: Sequence[int] = field(default_factory=list)
+    ended: bool = False
 
     def told(self, report: Report) -> Line:
         """Return the books with where the campaign stands by a report."""
         used, rounds = dict(report.used), report.rounds
         stands = replace(self, seq=report.seq, used=used, rounds=rounds, left=report.left, horizon=report.horizon)
-        return replace(stands, restores=report.chain)
+        return replace(stands, restores=report.chain, ended=report.ended)
 
 
 @dataclass(frozen=True, kw_only=True)

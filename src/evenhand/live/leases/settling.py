@@ -102,15 +102,16 @@ def _report(fold: Fold) -> Report | None:
     lease = lease_of(fold.encoder)
     if lease is None:
         return None
-    rounds, horizon = int(fold.state.t[0]), fold.policy.problem.horizon
+    rounds, horizon, ends = int(fold.state.t[0]), fold.policy.problem.horizon, fold.life.state == "ended"
     return Report(
         seq=fold.seq,
         lease=lease,
         used=used(fold, lease.taken),
         rounds=rounds,
-        left=0 if fold.life.state == "ended" else max(horizon - rounds, 0),
+        left=0 if ends else max(horizon - rounds, 0),
         horizon=max(horizon, rounds),
         restores=[Copy(z.shift, z.number, own) for z, own in zip(fold.ids.restores, fold.ids.used, strict=True)],
+        ended=ends,
     )
 
 
