@@ -114,6 +114,8 @@ def test_a_pool_that_was_restored_waits_for_those_who_had_played_all_rounds(worl
     north = eh.live.switch_campaign(world.stores["north"], "north", world.file, by="Ada", why="more rounds")
     for _ in range(4):
         settle_lease(north, world.pool)
+        settle_lease(south, world.pool)
+    assert [round(z.status().accounts["cents"].total) for z in (north, south)] == [45, 15]
     pool = Pool(restored(world, "pool", copy), "all")
     assert pool.ledger().silent == {"north", "south"}
     world.file.write_text(FILE)
