@@ -331,3 +331,23 @@ def test_an_id_is_lost_also_where_that_of_another_restore_is_near():
         with pytest.raises(Lost, match="was lost in the restore of"):
             ids.number(stranger, last=9)
         assert ids.number(ids.of(9), last=9) == 9
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["folded", "from a snapshot"])
+def test_a_log_that_was_replaced_after_a_server_opened_it_is_refused(kept, tmp_path):
+    """Also before its first request, as it would go on with a state of both."""
+    first, _, _ = backed_up(tmp_path)
+    for i in range(4):
+        first.decide({}, key=f"key {i}")
+    if kept:
+        first.snapshot()
+    campaign = eh.Campaign.open(first.store, "c", POLICY)
+    other = MemoryStore()
+    _adopted(tmp_path / "copy.db", other)
+    two = eh.Campaign.open(other, "c", POLICY)
+    for i in range(9):
+        two.observe(two.decide({}, key=f"other {i}").id, {"gain": 1})
+    first.store._books = other._books
+    with pytest.raises(Damaged, match="without event 7 that this process knows"):
+        campaign.decide({}, key="new")
+    assert len(list(other.scan("c"))) == 20, "nothing was written to it"

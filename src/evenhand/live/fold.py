@@ -226,7 +226,7 @@ class Fold:
     _paused = _resumed = _ended = _changed = _lives
 
     def _restored(self, event: Event, made: object) -> None:
-        self.ids = self.ids.then(event)
+        self.ids = self.ids.then(event, {z.name: max(z.total - z.left, 0.0) for z in self.status().accounts.values()})
 
     def _clock(self, event: Event, made: object) -> None:
         """Let nothing wait longer than what is decided now, as decisions by a wrong clock would wait for years."""

@@ -8,6 +8,7 @@ before the first. An id whose event was lost is therefore never given out again.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -75,6 +76,7 @@ class Ids:
 
     Args:
         restores: of the log, in order.
+        used: of each budget at each of them, spent or held, where a fold says it.
 
     >>> ids = Ids((Restored(5, 2, 1, 7_000_000_000_000, "ada", "disk lost"),))
     >>> ids.of(4), ids.of(6), ids.number(4, last=6), ids.number(7_000_000_000_006, last=6)
@@ -86,15 +88,16 @@ came after event 4, of 1970-01-01 00:00:00 UTC
     """
 
     restores: tuple[Restored, ...] = ()
+    used: tuple[Mapping[str, float], ...] = ()
 
     @staticmethod
     def in_log(store: Readable, campaign: str) -> Ids:
         """Read the restores of a log."""
         return Ids(tuple(map(Restored.of, store.scan(campaign, kinds=("restored",)))))
 
-    def then(self, event: Event) -> Ids:
-        """Return the ids after an event `restored`."""
-        return Ids((*self.restores, Restored.of(event)))
+    def then(self, event: Event, used: Mapping[str, float] | None = None) -> Ids:
+        """Return the ids after an event `restored`, at which so much was used of each budget."""
+        return Ids((*self.restores, Restored.of(event)), (*self.used, used or {}))
 
     def of(self, number: int) -> int:
         """Return the id of the decision of an event."""

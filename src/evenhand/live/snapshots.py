@@ -41,7 +41,7 @@ def dump(fold: Fold, *, ahead: bool = False) -> bytes:
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
     meta: dict[str, Any] = {name: getattr(fold, name) for name in _NUMBERS}
     meta |= {"ahead": ahead, "by": __version__, **_schema(fold), "life": fold.life.to_dict()}
-    meta |= {"restores": fold.ids.restores}
+    meta |= {"restores": fold.ids.restores, "used": fold.ids.used}
     arrays |= fold.pending.arrays()
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
@@ -119,7 +119,8 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
             raise ValueError(f"version {meta['by']} of evenhand wrote it, whose states differ")
         for name in _NUMBERS:
             setattr(fold, name, meta[name])
-        fold.ids = Ids(tuple(Restored(*z) for z in meta.get("restores", ())))  # an earlier version wrote none
+        restores = tuple(Restored(*z) for z in meta.get("restores", ()))  # earlier versions wrote less
+        fold.ids = Ids(restores, tuple(meta.get("used", ({},) * len(restores))))
         fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])
         fold.pending = Pending.of(arrays)
         if meta.get("pending"):  # an earlier version wrote it, for an erasure

@@ -26,6 +26,7 @@ from evenhand.live.horizon import refuse_soft
 from evenhand.live.limits import refuse_over
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
+from evenhand.live.proof import Head
 from evenhand.live.runs import fold_runs
 from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
@@ -68,6 +69,8 @@ class Worker:
         self._learners = set[object]()  # threads in `relearn`; while there are any, requests leave corrections to them
         self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
+        last = next(iter(store.scan(name, self.fold.seq - 1)))
+        self._fence.known = Head(last.seq, last.hash)
         self._kept = 0
         self.together = 0  # decisions that were made at the state of another one
         self.ahead, self._now = 0.0, 0  # at the last request: seconds by which the log was ahead of the clock, its time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Conflict, Event, Unknown, read
@@ -23,15 +23,18 @@ def books(name: str, events: Iterable[Event]) -> Ledger:
     first = next(every, None)
     if first is None:
         raise Unknown(f"no pool {name!r}")
-    lines, silent = dict[str, Line](), set[str]()
+    lines, silent, chains = dict[str, Line](), set[str](), dict[str, list[Sequence[int]]]()
     for event in every:
         if event.kind == "restored":
-            silent = {name for name, line in lines.items() if line.left}  # others are granted nothing more
+            silent = {name for name, line in lines.items() if not line.ended}  # a switch to more rounds takes in more
             continue
         campaign, line = line_in(read(event))
         lines[campaign] = line
+        if line.restores not in (known := chains.setdefault(campaign, [])):
+            known.append(line.restores)
         silent.discard(campaign)
-    return Ledger(name=name, **read(pool_event(name, first)), lines=lines, silent=frozenset(silent))
+    stated = read(pool_event(name, first))
+    return Ledger(name=name, **stated, lines=lines, silent=frozenset(silent), chains=chains)
 
 
 def is_pool(store: Readable, name: str) -> bool:
@@ -58,6 +61,8 @@ def campaigns_of(store: Readable) -> list[str]:
 def differs(before: Line | None, line: Line) -> bool:
     """Return whether the books of a campaign say something that others should know."""
     if before is None or (before.granted, before.collected) != (line.granted, line.collected):
+        return True
+    if (before.restores, before.ended) != (line.restores, line.ended):
         return True
     if bool(before.left) != bool(line.left) or line.seq < before.seq:  # of an older copy
         return True

@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenhand.live.events import Conflict
 from evenhand.live.leases.lease import Lease
 from evenhand.live.leases.shares import Need, moves, share
 from evenhand.live.leases.units import Amounts, exponent, units
+
+
+class Copy(NamedTuple):
+    """A restore of the log of a campaign."""
+
+    shift: int  # tells it from any other
+    number: int  # of its event
+    used: Mapping[str, float]  # at it, spent or held, by outcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +32,8 @@ class Report:
         rounds: decided so far.
         left: rounds that it still expects, 0 once it has ended.
         horizon: all its rounds, as its problem says.
-        restores: the shift of every restore of its log, in order, by which it is told from a copy that was lost.
+        restores: of its log, in order, by which it is told from a copy that was lost.
+        ended: whether it has ended for good, and takes in no more.
     """
 
     seq: int
@@ -33,7 +42,13 @@ class Report:
     rounds: int
     left: int
     horizon: int
-    restores: Sequence[int] = ()
+    restores: Sequence[Copy] = ()
+    ended: bool = False
+
+    @property
+    def chain(self) -> list[int]:
+        """The shifts of its restores."""
+        return [z.shift for z in self.restores]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +60,8 @@ class Line:
         seq: the last event of its log that the pool knows.
         granted, collected: in units.
         lost: in units, what was used after backups that were restored, as far as the pool knew it; also collected.
-        used, rounds, left, horizon, restores: as it reported them.
+        used, rounds, left, horizon, ended: as it reported them.
+        restores: the shift of each of them.
     """
 
     id: str
@@ -57,13 +73,14 @@ class Line:
     rounds: int
     left: int
     horizon: int
-    restores: Sequence[int] = ()
+    restores: Sequence[int] = field(default_factory=list)
+    ended: bool = False
 
     def told(self, report: Report) -> Line:
         """Return the books with where the campaign stands by a report."""
         used, rounds = dict(report.used), report.rounds
         stands = replace(self, seq=report.seq, used=used, rounds=rounds, left=report.left, horizon=report.horizon)
-        return replace(stands, restores=report.restores)
+        return replace(stands, restores=report.chain, ended=report.ended)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +100,7 @@ class Ledger:
         lines: the books of each campaign, by its name.
         silent: the campaigns that have not reported since the log of the pool was restored. They may have taken in what
             it does not know; nothing is granted to others meanwhile.
+        chains: the shifts of the restores of each log that reported as a campaign, by its name.
 
     >>> ledger = Ledger(name="spring", id="a0", totals={"cents": 800.0}, rounds=100)
     >>> new = ledger.lease("1f")
@@ -98,6 +116,7 @@ class Ledger:
     rounds: int
     lines: Mapping[str, Line] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
+    chains: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
 
     def entered(self, campaign: str, line: Line) -> Ledger:
         """Return the books with those of a campaign in place of earlier ones."""
@@ -149,15 +168,20 @@ class Ledger:
         That is taken from the part of the campaign, and given to no other one, as it was spent.
 
         Raises:
-            Conflict: the log is the copy that was lost, as the pool knows one that was restored after it.
+            Conflict: the log is a copy that was lost, as the pool knows one that was restored after it.
         """
-        line, before = self.lines[campaign], list(report.restores)
-        if len(before) < len(line.restores) and before == list(line.restores)[: len(before)]:
+        line, chain = self.lines[campaign], report.chain
+        if chain != line.restores and any(z[: len(chain)] == chain for z in self.chains[campaign]):
             told = f"pool {self.name!r} knows a log of campaign {campaign!r} that was restored since"
             raise Conflict(f"{told}: end the servers of this one, which was lost")
+        used: Mapping[str, float] = report.used
+        both = sum(a == b for a, b in zip(chain, line.restores, strict=False))
+        if both < len(chain):  # what the copy had then, which it may have settled since
+            copy = report.restores[both]
+            used = line.used if both == len(line.restores) and line.seq < copy.number else copy.used or used
         lost, collected = dict(line.lost), dict(line.collected)
         for name, total in self.totals.items():
-            since = units(line.used[name] - report.used[name], exponent(total))
+            since = units(line.used[name] - used[name], exponent(total))
             gone = max(min(since, line.granted[name] - line.collected[name]), 0)
             lost[name], collected[name] = lost[name] + gone, collected[name] + gone
         return self.entered(campaign, replace(line, lost=lost, collected=collected).told(report))

@@ -113,7 +113,7 @@ class Pool:
             before = books(self.name, log.tail(0))
             known, silent = before.lines.get(campaign), before.silent
             is_older = known is not None and report.seq < known.seq == behind
-            if is_older or (known is not None and list(report.restores) != list(known.restores)):
+            if is_older or (known is not None and report.chain != known.restores):
                 before = before.restored(campaign, report)
             line = before.settled(campaign, report)
             if campaign in silent or differs(known, line):

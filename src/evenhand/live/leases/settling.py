@@ -13,7 +13,7 @@ from evenhand.live.coded import Coded, Stated, leased
 from evenhand.live.events import Conflict
 from evenhand.live.fold import Fold
 from evenhand.live.leases.lease import Lease, lease_of
-from evenhand.live.leases.ledger import Ledger, Report
+from evenhand.live.leases.ledger import Copy, Ledger, Report
 from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.shares import moves
 from evenhand.live.leases.units import units
@@ -102,15 +102,16 @@ def _report(fold: Fold) -> Report | None:
     lease = lease_of(fold.encoder)
     if lease is None:
         return None
-    rounds, horizon = int(fold.state.t[0]), fold.policy.problem.horizon
+    rounds, horizon, ends = int(fold.state.t[0]), fold.policy.problem.horizon, fold.life.state == "ended"
     return Report(
         seq=fold.seq,
         lease=lease,
         used=used(fold, lease.taken),
         rounds=rounds,
-        left=0 if fold.life.state == "ended" else max(horizon - rounds, 0),
+        left=0 if ends else max(horizon - rounds, 0),
         horizon=max(horizon, rounds),
-        restores=tuple(z.shift for z in fold.ids.restores),
+        restores=[Copy(z.shift, z.number, own) for z, own in zip(fold.ids.restores, fold.ids.used, strict=True)],
+        ended=ends,
     )
 
 
