@@ -56,5 +56,5 @@ def test_rows_are_those_of_a_live_campaign():
 def test_a_line_for_each_row(capsys):
     main(2, 40)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 15
-    assert lines[1].startswith("resolving, one by one, no: ")
+    assert len(lines) == 16
+    assert lines[2].startswith("| `resolving` | one by one | no | ")

@@ -43,7 +43,8 @@ def test_files_import_at_their_head_only_what_make_test_installs():
     """A test of another package gets it by `pytest.importorskip`: CI, which has all, would not notice."""
     core = {re.match(r"[\w-]+", line).group() for line in PROJECT["dependencies"]}
     there = core | packages("test")
-    known = {module for module, names in packages_distributions().items() if there & {name.lower() for name in names}}
+    found = {module: {z.lower().replace("_", "-") for z in names} for module, names in packages_distributions().items()}
+    known = {module for module, names in found.items() if there & names}
     known |= OURS | BROUGHT | sys.stdlib_module_names
     paths = [p for folder in ("src", "tests") for p in (ROOT / folder).rglob("*.py") if p.name != "__main__.py"]
     heads = {str(path.relative_to(ROOT)): set(of_head(path)) - known for path in paths if seem(path) - known}
@@ -69,5 +70,8 @@ def test_a_package_that_is_missing_is_an_error_where_everything_is_installed(mon
 
 def test_make_check_and_ci_have_everything():
     rules = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "\ncheck: $(VENV)/.dev\n\tEVENHAND_EXTRAS=all $(BIN)/python $(PYTEST) -n 3\n" in rules
+    assert (
+        "\ncheck: $(VENV)/.dev\n\tEVENHAND_EXTRAS=all $(BIN)/python $(PYTEST) -n 3 --durations 40 --durations-min 5\n"
+        in rules
+    )
     assert "\nmake -j 2 packages check\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
