@@ -221,7 +221,7 @@ def test_an_outcome_of_a_user_is_learned_once():
         (np.ones((3, USERS), bool), 0.0, "^pending: expected at least one play whose outcome arrives, got none"),
     ],
 )
-def test_pending_plays_that_make_no_sense(pending, y, message):
+def test_backlog_plays_that_make_no_sense(pending, y, message):
     state, (a, *_) = committed(PLANNED, MATCHING)
     with pytest.raises(InvalidInput, match=message):
         PLANNED.learn(state, a.decision, a.y if y is None else np.full_like(a.y, y), pending=pending)

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
+from evenhand.live.backlog import Backlog
 from evenhand.live.cases import Encoder, context_of
 from evenhand.live.events import KINDS, Conflict, Event, encode, is_erased, read
 from evenhand.live.ids import Ids
 from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
-from evenhand.live.pending import Pending
 from evenhand.live.phases import Phase, adopts, mark_in
 from evenhand.policy.appending import carries
 from evenhand.policy.late import decide_late
@@ -111,7 +111,7 @@ class Fold:
         self.life = Life(patience=math.inf, on_expiry=self.on_expiry)  # until it is opened
         self.marked = self.erased = 0  # the last mark, and the last erasure
         self.reach = self.first = 0  # since `known`: the earliest decision that was corrected, the first correction
-        self.pending = Pending()
+        self.pending = Backlog()
 
     @property
     def policy(self) -> Policy:

@@ -12,10 +12,10 @@ import numpy as np
 
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.records import Decision
+from evenhand.live.backlog import Backlog
 from evenhand.live.fold import Fold
 from evenhand.live.ids import Ids, Restored
 from evenhand.live.life import Life
-from evenhand.live.pending import Pending
 from evenhand.policy.saving import fill, flatten, refusals
 from evenhand.version import __version__
 
@@ -122,7 +122,7 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
         restores = tuple(Restored(*z) for z in meta.get("restores", ()))  # earlier versions wrote less
         fold.ids = Ids(restores, tuple(meta.get("used", ({},) * len(restores))))
         fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])
-        fold.pending = Pending.of(arrays)
+        fold.pending = Backlog.of(arrays)
         if meta.get("pending"):  # an earlier version wrote it, for an erasure
             for (ref, due, expired), decision in zip(meta["pending"], _split(arrays), strict=True):
                 fold.pending.add(ref, decision, due, expired)

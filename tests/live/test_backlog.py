@@ -10,11 +10,11 @@ import pytest
 import evenhand as eh
 from evenhand.core.records import Decision
 from evenhand.live import snapshots
+from evenhand.live.backlog import Backlog
 from evenhand.live.dashboard import alarms as told
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http import app
-from evenhand.live.pending import Pending
 from evenhand.live.snapshots import dump, restore
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import CASE, SHOP, asked, opened, serving
@@ -41,10 +41,10 @@ def same(one, other):
         assert y.flags.carray  # kernels are compiled for what may be written to
 
 
-@pytest.mark.parametrize("again", [lambda z: z, Pending.copied, lambda z: Pending.of(z.arrays())])
+@pytest.mark.parametrize("again", [lambda z: z, Backlog.copied, lambda z: Backlog.of(z.arrays())])
 def test_decisions_come_back_bit_for_bit_in_their_order(again):
     """Of several shapes, such as before and after actions were appended."""
-    waiting, all_made = Pending(), {10 * i: made(i, carried=3 * (i % 2)) for i in range(1, 40)}
+    waiting, all_made = Backlog(), {10 * i: made(i, carried=3 * (i % 2)) for i in range(1, 40)}
     for ref, decision in all_made.items():
         waiting.add(ref, decision, due=5000 - ref)
     waiting.expire(50, "hold")
@@ -57,12 +57,13 @@ def test_decisions_come_back_bit_for_bit_in_their_order(again):
     assert [found.overdue(4630) for _ in range(4)] == [390, 380, 370, None]
     for ref in found:
         same(all_made[ref], found.decision(ref, ("a",)))
+        assert found.decision(ref, ("a",)).names == ("a",)  # also of the latest, which a compiled fold adds without
     found.hasten(4000)
     assert [found.overdue(4000) for _ in range(5)] == [10, 20, 30, 40, 70]
 
 
 def test_a_copy_changes_apart():
-    one = Pending()
+    one = Backlog()
     one.add(1, made(1), due=7)
     other = one.copied()
     other.expire(1, "release")
@@ -75,7 +76,7 @@ def test_a_copy_changes_apart():
 
 def test_a_waiting_decision_takes_500_bytes_of_memory_and_of_a_snapshot():
     """With a copy of the fold in memory, which shares the records."""
-    empty = Pending()
+    empty = Backlog()
     each = [made(i) for i in range(1, 5_001)]
     tracemalloc.start()
     try:

@@ -26,14 +26,14 @@ _NAME = "pending"
 _Form = np.dtype[Any]  # of a packed decision: the head, and the arrays of a decision
 
 
-class Pending:
+class Backlog:
     """Decisions by their numbers, in the order of these, as records of the bits of their arrays.
 
     Arrays as objects would take some 2 KB of a decision, of which a tenth is numbers. Records do not change: copies
     share them.
 
     >>> one = np.zeros((1, 1))
-    >>> waiting, made = Pending(), Decision(*[one] * 14, names=("a",))
+    >>> waiting, made = Backlog(), Decision(*[one] * 14, names=("a",))
     >>> waiting.add(7, made, due=50)
     >>> 7 in waiting, waiting.due(7), waiting.overdue(49), waiting.overdue(50), len(waiting)
     (True, 50, None, 7, 1)
@@ -73,7 +73,7 @@ class Pending:
     def decision(self, ref: int, names: tuple[str, ...]) -> Decision:
         """Return a decision, with the names of candidates."""
         if self._latest is not None and self._latest[0] == ref:
-            return self._latest[1]
+            return self._latest[1]._replace(names=names)
         row = self._rows[ref]
         record = np.ndarray((), self._forms[_HEAD.unpack_from(row)[1]], bytearray(row))
         arrays: Any = [record[field] for field in _FIELDS]
@@ -125,7 +125,7 @@ class Pending:
         """Count the decisions whose outcome is overdue and that have not expired."""
         return sum(_due(row) <= now and _fate(row) is None for row in self._rows.values())
 
-    def copied(self) -> Pending:
+    def copied(self) -> Backlog:
         """Return a copy, which shares the records."""
         found = copy(self)
         found._rows, found._due, found._forms = dict(self._rows), list(self._due), list(self._forms)
@@ -149,13 +149,13 @@ class Pending:
         return found
 
     @staticmethod
-    def of(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Pending:
+    def of(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Backlog:
         """Return what has these arrays.
 
         Raises:
             ValueError: they are not such arrays.
         """
-        found, rows = Pending(), list[tuple[int, bytes]]()
+        found, rows = Backlog(), list[tuple[int, bytes]]()
         while (name := f"{_NAME}.{len(found._forms)}") in arrays:
             records, size = arrays[name], arrays[name].dtype.itemsize
             if records.dtype.names != ("due", "form", "fate", *_FIELDS) or (records["form"] != len(found._forms)).any():
