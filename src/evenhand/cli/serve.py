@@ -133,8 +133,7 @@ def _add_pool(commands: Commands) -> None:
 
 
 def _serve(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import Address, Opening, serve_files
-    from evenhand.live.expected import names_of
+    from evenhand.live.http.start import Address, Opening, names_of, serve_files
     from evenhand.live.tokens import Tokens
 
     if o.weight is not None and o.learn_from is None:
