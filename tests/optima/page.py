@@ -22,17 +22,17 @@ fluid problem on sampled contexts (`evenhand.run.opt`); where features are hidde
 hindsight. A policy that keeps to all constraints does not exceed the optimum on average: a share above 1 comes with
 overspending. The share counts everything that is reached, also what doing nothing reaches, which is 0.80 on the court.
 
-**First table.** Each cell has the mean share over {replicas} replicas and, in brackets, that of the worst replica, on
-seed {checked}. A star marks a gain over doing nothing or drawing uniformly, whichever is better, of less than a tenth
-of what can be gained. Empty cells are [refusals](#refusals). The tests demand the mean on seed {calibrated} less one
+**Shares.** Each cell has the mean share over {replicas} replicas and, in brackets, that of the worst replica, on seed
+{checked}. A star marks a gain over doing nothing or drawing uniformly, whichever is better, of less than a tenth of
+what can be gained. Empty cells are [refusals](#refusals). The tests demand the mean on seed {calibrated} less one
 standard error, rounded down, and at most 1, which the mean here may miss by three standard errors
 (`tests/optima/stated.json`).
 
-**Second table.** `se` is the standard error of the mean share, that of the optimum included. `locked in` is the share
-of replicas that gain less than half of the mean gain. `overspent` is the largest share of a budget that was spent on
-top of it, mean over replicas, and `at most` that of the worst replica. `parity missed` is the excess over the
-tolerance per round. In all rows that are not shown, the standard error is below 0.01, no replica is known to be locked
-in, and budgets and parities are kept.
+**Details.** The command also [prints](tables/optima.txt), for every cell with something to tell, the standard error of
+the mean share, the share of replicas that are locked in (they gain less than half of the mean gain), the largest share
+of a budget that was spent on top of it, mean and worst replica, and the excess over the tolerance of a parity per
+round. Only `mixed_oracle`, `pgd`, `pgd_adaptive`, `primal_lp` and `ucb` overspend. In all rows that are not printed,
+the standard error is below 0.01, no replica is known to be locked in, and budgets and parities are kept.
 
 **Settings.** All recipes are given the same model in an environment, and their own defaults. What has no default comes
 from theory or from the optimum: the rate of `square_cbwk` from its Theorem A.1 at Z = T OPT / B, the exploration of
@@ -73,11 +73,15 @@ def page(rows: Mapping[tuple[str, str], Row | Refused]) -> str:
     """The whole page."""
     intro = INTRO.format(replicas=REPLICAS, calibrated=CALIBRATED_ON, checked=CHECKED_ON)
     worlds = [f"- `{name}`: {_described(world(name))}" for name in WORLDS]
+    return "\n".join([intro, *worlds, "", "## Shares", "", *_shares(rows), "", LOW, *_refusals(rows)]) + "\n"
+
+
+def printed(rows: Mapping[tuple[str, str], Row | Refused]) -> list[str]:
+    """Lines of all tables: those of the page, and between them the details of rows."""
     details = [_line(DETAILS), _line(["---"] * 2 + ["---:"] * 5)]
     for name in WORLDS:
         details += [_line(z) for (recipe, n), row in rows.items() if n == name and (z := cells(recipe, name, row))]
-    tables = ["## Shares", "", *_shares(rows), "", "## Overspending, parities and lock-in", "", *details]
-    return "\n".join([intro, *worlds, "", *tables, "", LOW, *_refusals(rows)]) + "\n"
+    return [*_shares(rows), *details, *_refusals(rows)[2:]]
 
 
 def _shares(rows: Mapping[tuple[str, str], Row | Refused]) -> list[str]:
@@ -95,7 +99,7 @@ def _share(row: Row) -> str:
 
 
 def cells(recipe: str, name: str, row: Row | Refused) -> list[str]:
-    """One line of the second table, or nothing where there is nothing to tell."""
+    """One line of the details, or nothing where there is nothing to tell."""
     if isinstance(row, Refused):
         return []
     problem = world(name).environment.problem
