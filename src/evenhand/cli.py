@@ -257,10 +257,10 @@ def _export(o: argparse.Namespace) -> int:
 
 
 def _warm(o: argparse.Namespace) -> int:
-    from evenhand.replay.warm import of_problem_file
+    from evenhand.live.rehearsal import of_campaign
     from evenhand.run.warm import common, warm
 
-    print(warm(common() if o.problem is None else of_problem_file(o.problem)))
+    print(warm(common() if o.problem is None else of_campaign(o.problem)))
     return 0
 
 
