@@ -54,7 +54,7 @@ class Served:
         self._explainer = ThreadPoolExecutor(1, "evenhand explanations")  # each may fold 10,000 events again
         self._look: Future[_Seen] | None = None
         self._seen: _Seen | None = None
-        self.upkeep = Upkeep(lambda: self._reader.submit(_beside, self.stand))
+        self.upkeep = Upkeep(lambda: self._reader.submit(_beside, self.tally.update))
 
     async def reading(self, call: Callable[[], T]) -> T:
         """Call in the thread for reports."""
