@@ -40,6 +40,7 @@ from evenhand.report.summary import table
 
 _FILE = Path(__file__).parents[1] / "deploy" / "problem.toml"
 _TICK = os.sysconf("SC_CLK_TCK")
+_EVENHAND = [sys.executable, "-m", "evenhand"]
 _APART = multiprocessing.get_context("spawn")
 _CLIENTS, _FIRST, _EVERY = (1, 8, 64), 3_000, 0.1
 _ANSWER = json.dumps({"id": 1, "key": "of 64 1 1", "at": "", "actions": ["a"], "probabilities": [1.0]}).encode()
@@ -129,27 +130,28 @@ def _core(pid: int) -> float:
 
 
 def pairs_table(folder: Path, pairs: int) -> str:
-    """What clients meet at a server, at an app that answers constant bytes, and beside bare inserts of the same rows."""
-    rows = []
+    """What clients meet at a server, at an app that answers constant bytes, and what bare inserts of the rows take."""
+    rows, first = [], min(_FIRST, pairs)  # which load kernels
     with _serving(folder) as (address, pid):
-        ask(address, pid, "first", 8, _FIRST)
+        ask(address, pid, "first", 8, first)
         for clients in _CLIENTS:
             found = ask(address, pid, f"of {clients}", clients, pairs if clients > 1 else pairs // 4)
             rows.append([f"{clients} clients", *found.cells()])
     with _constant() as (address, pid):
+        ask(address, pid, "first", 8, first)
         for clients in _CLIENTS:
             found = ask(address, pid, f"of {clients}", clients, pairs if clients > 1 else pairs // 4)
             rows.append([f"{clients}, constant bytes", *found.cells()])
-    for clients, (rate, core) in zip(_CLIENTS, _bare(folder), strict=True):
+    for clients, (rate, core) in zip(_CLIENTS, _bare(folder, first), strict=True):
         rows.append([f"{clients}, bare inserts", f"{rate:,.0f}", f"{core:.2f}", *["-"] * 6])
     waits = [f"{of} {q}" for of in ("decide", "observe") for q in ("p50", "p99", "p99.9")]
     return table(["milliseconds", "pairs a second", "of a core", *waits], rows)
 
 
-def _bare(folder: Path) -> Iterator[tuple[float, float]]:
+def _bare(folder: Path, first: int) -> Iterator[tuple[float, float]]:
     """Pairs a second, and milliseconds of a core, as bare inserts in the commits of each number of clients."""
     with closing(connect_to_read(f"sqlite:///{folder / 'pairs.db'}")) as store:
-        events = [e for e in store.scan("letters", 1 + 2 * _FIRST) if e.kind in ("decided", "observed")]
+        events = [e for e in store.scan("letters", first) if e.kind in ("decided", "observed")]
     for clients in _CLIENTS:
         mine = [e for e in events if e.key is None or e.key.startswith(f"of {clients} ")]
         numbers = {e.seq for e in mine if e.key is not None}
@@ -172,7 +174,7 @@ def metrics_table(folder: Path, seconds: float) -> str:
         place = folder / name
         place.mkdir()
         with _serving(place, cold=cold) as (address, pid):
-            ask(address, pid, "first", 8, 300 if cold else _FIRST)
+            ask(address, pid, "first", 8, 300 if cold else min(_FIRST, round(1e3 * seconds)))
             waits = _scraped(address, pid, clients, pages, seconds)
         rows.append([name, f"{len(waits)}", *(f"{1e3 * x:.1f}" for x in np.percentile(waits, [50, 99, 100]))])
     return table(["/metrics beside", "scrapes", "p50", "p99", "longest"], rows)
@@ -204,7 +206,7 @@ def _scraped(address: Address, pid: int, clients: int, pages: bool, seconds: flo
 def _scrape(end: Connection, address: Address) -> None:
     waits = list[float]()
     end.send(None)
-    while not end.poll(_EVERY):
+    while not waits or not end.poll(_EVERY):
         begun = time.perf_counter()
         _get(address, "/metrics")
         waits.append(time.perf_counter() - begun)
@@ -237,10 +239,8 @@ def _serving(folder: Path, *, cold: bool = False) -> Iterator[tuple[Address, int
     problem, store = folder / "letters.toml", f"sqlite:///{folder / 'pairs.db'}"
     problem.write_text(_FILE.read_text().replace("horizon = 10_000", "horizon = 10_000_000"))
     kernels: Mapping[str, str] = {"NUMBA_CACHE_DIR": str(folder / "kernels")} if cold else {}
-    evenhand, environment = [sys.executable, "-m", "evenhand"], {**os.environ, **kernels}
-    if not cold:
-        subprocess.run([*evenhand, "warm", str(problem)], check=True, capture_output=True)
-    command = [*evenhand, "serve", str(problem), "--store", store, "--port", "0"]
+    environment = {**os.environ, **kernels}
+    command = [*_EVENHAND, "serve", str(problem), "--store", store, "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     assert server.stdout is not None
     try:
@@ -282,6 +282,7 @@ def _answer(listening: socket.socket) -> None:
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if sys.argv[1:] else 12_000
+    subprocess.run([*_EVENHAND, "warm", str(_FILE)], check=True, capture_output=True)
     with tempfile.TemporaryDirectory() as name:
         print(pairs_table(Path(name), count))
         print()
