@@ -190,5 +190,9 @@ def test_metrics_of_a_store_that_fails_are_no_earlier_ones(tmp_path, monkeypatch
         def busy(_):
             raise Busy("the disk is full")
 
+        status = Campaign.status
         monkeypatch.setattr(Campaign, "status", busy)
         until(lambda: client.get("/metrics").status_code == 503)
+        assert client.get("/metrics").status_code == 503
+        monkeypatch.setattr(Campaign, "status", status)
+        assert client.get("/metrics").status_code == 200  # not the earlier error
