@@ -69,6 +69,7 @@ RUN = {
     "python -m benchmarks.live_cold 1000000": "python -m benchmarks.live_cold 5000",
     "python -m benchmarks.live_corrections 100000 1000": "python -m benchmarks.live_corrections 2000 20",
     "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
+    "python -m benchmarks.live_pairs 12000": "python -m benchmarks.live_pairs 64",
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 200",
     "python -m benchmarks.live_size 5000 1": "python -m benchmarks.live_size 20 1",
     "python -m benchmarks.live_size 50000": "python -m benchmarks.live_size 20 1",

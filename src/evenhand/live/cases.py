@@ -75,6 +75,15 @@ class Ranged(Protocol):
         """Return the features whose value in a case, although `context` accepts it, is mapped to another."""
 
 
+@runtime_checkable
+class Declares(Protocol):
+    """An encoder that can tell known outcomes without the case."""
+
+    @property
+    def declares(self) -> bool:
+        """Whether known outcomes are those that the problem declares, where a request states none."""
+
+
 def refuse(encoder: Encoder, body: Mapping[str, Any]) -> None:
     """Refuse a request that the log may have of earlier versions, but no client may make any longer."""
     if has(encoder, Refuses):
@@ -193,6 +202,10 @@ class Named:
     @property
     def ranged(self) -> Sequence[str]:
         return [feature.name for feature in self.policy._assembly.encoder.ranged]
+
+    @property
+    def declares(self) -> bool:
+        return True
 
     def outside(self, case: Case) -> Sequence[str]:
         return self.policy._assembly.encoder.outside(case)

@@ -202,6 +202,10 @@ class Coded:
     def ranged(self) -> Sequence[str]:
         return list(self.units.numeric)
 
+    @property
+    def declares(self) -> bool:
+        return not self._known
+
     def outside(self, case: Case) -> Sequence[str]:
         return self.units.outside(case)
 

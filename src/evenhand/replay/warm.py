@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.environments.logged import Logged, blocks
 from evenhand.policy.ahead import compile_ahead
+from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.systems import systems
@@ -28,14 +29,23 @@ def of_problem_file(path: Path) -> dict[str, Callable[[], object]]:
     Raises:
         InvalidInput: as for `read_spec`; or the recipe refuses the problem.
     """
-    spec = read_spec(path)
-    problem = spec.problem(dict.fromkeys(spec.groups, ("one", "other")))
-    log = _made_up(problem)
-    found = systems(problem, spec.settings, log.n_features)
+    found = policies(path)
+    log = _made_up(found[0].problem)
     jobs: dict[str, Callable[[], object]] = {
         p.name: partial(simulate, p, replace(log, problem=p.problem), replicas=2, progress=False) for p in found
     }
     return jobs | {f"{found[0].name}, many at once": partial(compile_ahead, found[0])}
+
+
+def policies(path: Path) -> list[Policy]:
+    """Return the systems that `replay_log` runs, that of a campaign first, with groups and features that are made up.
+
+    Raises:
+        InvalidInput: as for `of_problem_file`.
+    """
+    spec = read_spec(path)
+    problem = spec.problem(dict.fromkeys(spec.groups, ("one", "other")))
+    return systems(problem, spec.settings, _UNITS * len(problem.actions))
 
 
 def _made_up(problem: Problem) -> Logged:
