@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal, Remembers
 from evenhand.models.base import Model, by_action
-from evenhand.models.growing import sized, take_over
+from evenhand.models.per_action import sized, take_over
 from evenhand.planning.appended import Appended
 from evenhand.policy import saving
 from evenhand.policy.state import PolicyState

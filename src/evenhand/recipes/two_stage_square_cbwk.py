@@ -15,8 +15,8 @@ from evenhand.goals import DualHedge, TwoStage
 from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
+from evenhand.models.oracles import TwoOracles
 from evenhand.models.sklearn import as_model
-from evenhand.models.two_oracles import TwoOracles
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem

@@ -13,7 +13,7 @@ from evenhand.core.records import Context, distinct
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.models.base import Model
-from evenhand.models.null_model import NullModel
+from evenhand.models.tabular import NullModel
 from evenhand.policy.checks.arrays import readable
 from evenhand.problem.problem import Problem
 
