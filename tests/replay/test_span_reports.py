@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from evenhand.policy.by_period import ByPeriod
+from evenhand.policy.books import ByPeriod
 from evenhand.problem import Floor
 from evenhand.replay import replay_log
 from evenhand.replay.spans import names, summed, used

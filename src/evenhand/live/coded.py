@@ -19,7 +19,7 @@ from evenhand.core.validate import number, wrong
 from evenhand.live.cases import Case
 from evenhand.live.events import Conflict
 from evenhand.live.leases.lease import Lease
-from evenhand.policy.fields import StatedCase, group_of, known_of, offered_of, refuse_boolean, refuse_twice
+from evenhand.policy.cases import StatedCase, group_of, known_of, offered_of, refuse_boolean, refuse_twice
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.columns import Names

@@ -32,7 +32,7 @@ from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
 from evenhand.live.versions import other_version
-from evenhand.policy.entering import MOST_WAITED
+from evenhand.policy.kernels.events import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import refusals
 from evenhand.version import __version__

@@ -243,7 +243,7 @@ class Aggregation(WithoutLuck):
     Raises:
         InvalidInput: no outcomes; from `start`, an outcome whose range is not finite.
 
-    >>> from evenhand.models.experts import Experts
+    >>> from evenhand.models.aggregation import Experts
     >>> model = Aggregation(experts=Experts(np.array([[0.0], [1.0]])))
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))

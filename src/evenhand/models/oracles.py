@@ -1,4 +1,8 @@
-"""Online regression oracles, which predict an outcome vector without widths; the average of one; and two in stages."""
+"""Online regression oracles, which predict an outcome vector without widths; the average of one; and two in stages.
+
+They move each outcome's parameter against the GLMtron direction (link(x.theta) - y) x, the gradient of the square loss
+up to the link's slope, and project it back to its ball. They differ in the metric and the size of a step.
+"""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Perturbed(Scaled):
         InvalidInput: an inner model without such parameters, or a number out of its range; from `value`, candidates
             that do not divide into blocks.
 
-    >>> from evenhand.models.logistic import Logistic
+    >>> from evenhand.models.generalized_linear import Logistic
     >>> model = Perturbed(inner=Logistic(n_features=1, ridge=4.0))
     >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
     >>> worth = model.value(state, one, one[None], np.array([[-np.expm1(-0.5), 0.0]]))  # a normal number of 1
@@ -232,7 +232,7 @@ class OptimisticDraw(Drawn):
         InvalidInput: an inner model without such parameters, or a number out of its range; from `value`, candidates
             that do not divide into blocks.
 
-    >>> from evenhand.models.logistic import Logistic
+    >>> from evenhand.models.generalized_linear import Logistic
     >>> model = OptimisticDraw(inner=Logistic(n_features=1), radius=1.0, tries=2)
     >>> state, one = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1))
     >>> luck = np.array([[0.5, 0.0, 0.4, 0.9]])  # normal numbers 1.18 and 0, and distances 0.4 and 0.9

@@ -8,8 +8,8 @@ import numpy as np
 
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
-from evenhand.policy.by_period import ByPeriod
-from evenhand.policy.floors import floors
+from evenhand.policy.books import ByPeriod
+from evenhand.policy.standings import floors
 from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
 from evenhand.report.summary import number, table

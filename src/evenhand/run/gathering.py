@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.types import Bools, Floats
 from evenhand.environments.base import Arrival
-from evenhand.policy.parts import arriving_part, counted_plays
+from evenhand.policy.settlement import arriving_part, counted_plays
 
 
 class _Gathered(NamedTuple):

@@ -13,10 +13,10 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments.base import Arrival, World, passing
-from evenhand.policy.abilities import compares
 from evenhand.policy.books import totals, waiting
-from evenhand.policy.credits import credits_left
 from evenhand.policy.policy import Policy
+from evenhand.policy.questions import compares
+from evenhand.policy.standings import credits_left
 from evenhand.policy.state import PolicyState
 from evenhand.problem.factors import stated_by_cases
 from evenhand.problem.problem import Problem

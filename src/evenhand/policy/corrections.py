@@ -1,19 +1,20 @@
-"""Corrections of outcomes that are in the books: a reversal and a new entry, wherever sums do not depend on order."""
+"""Corrections of what a state has of earlier decisions: other outcomes, and the erasure of single cases."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Learns
-from evenhand.policy import books, checks, entries, named
+from evenhand.policy import books, checks, entries, outcome_names
+from evenhand.policy.outcome_names import wrong_outcome
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
-from evenhand.policy.wrong_outcome import wrong_outcome
 from evenhand.problem.problem import Problem
 
 Outcomes: TypeAlias = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
@@ -100,7 +101,7 @@ def _observed(problem: Problem, d: Decision, outcomes: Outcomes) -> _Entry:
     Raises:
         InvalidInput: outcomes that cannot be of this decision.
     """
-    y, observed, exposed = named.outcomes(problem, d.plays.shape[1], outcomes)
+    y, observed, exposed = outcome_names.outcomes(problem, d.plays.shape[1], outcomes)
     y = checks.outcomes(y, observed, exposed, d, problem)
     missing = np.zeros((*y.shape[:2], len(problem.names)), bool)
     of_problem = problem.sure, len(problem.noisy), problem.span_by_action
@@ -116,3 +117,49 @@ def _expired(problem: Problem, d: Decision) -> _Entry:
     of_problem = problem.sure, len(problem.noisy), problem.fallback, problem.free
     _, learned, known, missing = entries.at_expiry(d.plays, d.counted, d.known, *of_problem)
     return _Entry(learned, known, missing, checks.EVERY_PLAY)
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A part of a state that stores single cases."""
+
+    def forget(self, context: Context, plays: Ints) -> None:
+        """Remove a case of one replica, and the observations of its plays, `(P)`.
+
+        Raises:
+            CannotErase: it cannot be taken out.
+        """
+
+
+def forget(policy: Policy, state: PolicyState, cases: Sequence[tuple[Context, Ints]]) -> None:
+    """Remove single cases, with their plays, from a state of one replica.
+
+    Raises:
+        CannotErase: a part of the state cannot take them out; the state can then no longer be used.
+
+    >>> import numpy as np
+    >>> import evenhand as eh
+    >>> problem = eh.Problem(actions=("a", "b"), features=(eh.Numeric("age", 20, 60),), outcomes=(eh.Outcome("gain"),),
+    ...                      maximize="gain", horizon=50)
+    >>> policy = eh.resolving(problem, eh.PerAction.of(problem))
+    >>> state = policy.start()
+    >>> for age in (30, 40):
+    ...     policy.observe(state, policy.act(state, policy.encode({"age": age})), {"gain": 1})
+    >>> forget(policy, state, [(policy.encode({"age": 30}), np.array([0]))])
+    """
+    with policy._alone(state):
+        for part in _parts(state):
+            if isinstance(part, Remembers):
+                for context, plays in cases:
+                    part.forget(context, plays)
+
+
+def _parts(z: Any) -> Iterator[Any]:
+    """Yield the parts of a state, and theirs."""
+    if dataclasses.is_dataclass(z):
+        yield z
+        for f in dataclasses.fields(z):
+            yield from _parts(getattr(z, f.name))
+    elif isinstance(z, list):
+        for part in z:
+            yield from _parts(part)

@@ -1,4 +1,4 @@
-"""The kernels' view of a policy in a state, if the compiled loop can run it."""
+"""The kernels' view of a policy in a state, of goals asked one after the other, and of mixtures of plans."""
 
 from __future__ import annotations
 
@@ -6,21 +6,174 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core.types import Floats
-from evenhand.core.views import view_of
-from evenhand.policy import checks
-from evenhand.policy.compiled import Facts
-from evenhand.policy.in_turn import Unlimited, in_turn
-from evenhand.policy.mixing import Gains, NoGains, WithoutPlan, WithPlan
-from evenhand.policy.payable import Untold
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Context, Decision, Mix
+from evenhand.core.types import Bools, Floats
+from evenhand.core.views import apart, view_of
+from evenhand.policy import checks, entries
+from evenhand.policy.kernels.loop import Facts
+from evenhand.policy.marks import NoZeros, Untold
 from evenhand.policy.policy import Policy
-from evenhand.policy.restated import Declared, Estimated, Told
+from evenhand.policy.shares import Declared, Estimated, Told
 from evenhand.policy.state import PolicyState
-from evenhand.policy.zeros import NoZeros
 from evenhand.problem.factors import stated_by_cases
 from evenhand.problem.problem import Problem
 
 _UNNUMBERED = np.full(3, -1)  # kernels do not number decisions
+
+
+class NoGoals(NamedTuple):
+    """The empty list of goals, from which `in_turn` starts, and that of goals that are told about shares."""
+
+    replicas: int
+
+    @kernel
+    def price(self) -> tuple[Floats, Floats]:
+        return np.zeros((self.replicas, 0, 0)), np.zeros((self.replicas, 0))
+
+    @kernel
+    def on_shares(self, d: Decision, v: Floats) -> None:
+        """Tell nobody."""
+
+
+@apart("others", "goal")
+class InTurn(NamedTuple):
+    """A goal after others."""
+
+    others: Any
+    goal: Any
+
+    @kernel
+    def price(self) -> tuple[Floats, Floats]:
+        q, o = self.others.part.price()
+        part, constant = self.goal.part.price()
+        return entries.below(q, o, part, constant)
+
+    @kernel
+    def on_decision(self, d: Decision) -> None:
+        self.others.part.on_decision(d)
+        self.goal.part.on_decision(d)
+
+    @kernel
+    def plans(self, c: Context, d: Decision, t: Floats) -> bool:
+        return bool(self.others.part.plans(c, d, t) or self.goal.part.plans(c, d, t))
+
+    @kernel
+    def on_context(self, c: Context, d: Decision, t: Floats) -> None:
+        self.others.part.on_context(c, d, t)
+        self.goal.part.on_context(c, d, t)
+
+    @kernel
+    def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
+        self.others.part.on_outcome(d, y, z)
+        self.goal.part.on_outcome(d, y, z)
+
+    @kernel
+    def on_exposure(self, d: Decision, exposed: Bools) -> None:
+        self.others.part.on_exposure(d, exposed)
+        self.goal.part.on_exposure(d, exposed)
+
+    @kernel
+    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
+        return bool(self.others.part.defers(c, d, t) or self.goal.part.defers(c, d, t))
+
+    @kernel
+    def pauses(self, t: Floats, candidates: int) -> bool:
+        return bool(self.others.part.pauses(t, candidates) or self.goal.part.pauses(t, candidates))
+
+
+class Unlimited(NamedTuple):
+    """No limits."""
+
+    replicas: int
+
+    @kernel
+    def room(self, c: Context) -> tuple[Floats, Floats]:
+        return np.zeros((1, c.features.shape[1], 0)), np.zeros((self.replicas, 0))
+
+    @kernel
+    def fits(self, d: Decision) -> bool:
+        return True
+
+
+def in_turn(goals: list[Any], replicas: int) -> Any:
+    """The views of goals as that of one."""
+    found: Any = NoGoals(replicas)
+    for goal in goals:
+        found = InTurn(found, goal)
+    return found
+
+
+@kernel
+def _unmixed() -> Mix:
+    return Mix(np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0))
+
+
+class WithoutPlan(NamedTuple):
+    """No goal mixes candidates."""
+
+    replicas: int
+
+    @kernel
+    def mix(self, c: Context, shares: Floats, model: Any, mean: Floats, bonus: Floats) -> tuple[bool, Mix]:
+        return True, _unmixed()
+
+
+class NoGains(NamedTuple):
+    """The empty list of goals beside a plan."""
+
+    replicas: int
+
+    @kernel
+    def add_gain(self, c: Context, shares: Floats, model: Any, gain: Floats) -> bool:
+        return True
+
+
+@apart("others", "goal")
+class Gains(NamedTuple):
+    """A goal after others, with its rows, and the largest size of each outcome, by which predictions are checked."""
+
+    others: Any
+    goal: Any
+    rows: Any
+    reach: Floats
+
+    @kernel
+    def add_gain(self, c: Context, shares: Floats, model: Any, gain: Floats) -> bool:
+        """Add what candidates gain at the prices of these goals alone; False where a prediction cannot be right."""
+        if not self.others.part.add_gain(c, shares, model, gain):
+            return False
+        q, _ = self.goal.part.price()
+        w, offset, _ = self.rows.pull(c.groups, shares, c.known, q, np.zeros((len(q), 1)))
+        mean, bonus = model.value(c.features, w)
+        if checks.bad_worth(mean, bonus, w, self.reach)[0] >= 0:
+            return False
+        net = entries.net(mean, bonus)
+        for r in range(len(net)):
+            for a in range(net.shape[1]):
+                total = 0.0
+                for k in range(offset.shape[1]):
+                    total += offset[r, k, a]
+                gain[r, a] += net[r, a] + total
+        return True
+
+
+@apart("plan", "others")
+class WithPlan(NamedTuple):
+    """A goal that plans, with the gains at the prices of all others."""
+
+    plan: Any
+    others: Any
+
+    @kernel
+    def mix(self, c: Context, shares: Floats, model: Any, mean: Floats, bonus: Floats) -> tuple[bool, Mix]:
+        """Whether predictions are sound, and the mixture of a worth, as `Questions.mix`, `(K,A),(K,A)`."""
+        heat = self.plan.part.heat()
+        if not heat.any():
+            return True, _unmixed()
+        gain = np.zeros((len(mean), mean.shape[2]))
+        sound = self.others.part.add_gain(c, shares, model, gain)
+        return sound, Mix(gain, entries.net(mean, bonus), heat)
 
 
 def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:

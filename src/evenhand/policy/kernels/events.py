@@ -16,11 +16,12 @@ from evenhand.core.errors import EvenhandWarning
 from evenhand.core.kernel import code_of, kernel, way
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.policy import checks, compiled, entries
+from evenhand.policy import checks, entries
 from evenhand.policy.delay import Plays
+from evenhand.policy.kernels import loop
+from evenhand.policy.kernels.views import Entry, entry_views
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
-from evenhand.policy.viewing import Entry, entry_views
 
 DECIDES, OBSERVES, OTHER = 0, 1, 2  # what a step does; others are for the caller
 # Steps from which on kernels save more than they cost: where they are loaded, kept on disk, or neither.
@@ -91,7 +92,7 @@ def _enter(entry: Entry, steps: Steps, shares: Floats, first: int, last: int) ->
             if r >= 0 or not entry.limits.part.fits(d):
                 return i, False
             steps.decisions.id[j, 2] = checksum
-            now = compiled.count(entry, context, d)
+            now = loop.count(entry, context, d)
             if entry.goals.part.plans(context, now, f.t):
                 for g in range(shares.shape[1]):
                     shares[0, g] = now.shares[0, g]
@@ -101,10 +102,10 @@ def _enter(entry: Entry, steps: Steps, shares: Floats, first: int, last: int) ->
             d = _of(steps.decisions, j)
             if entry.model.part.grows(d):
                 return i, False
-            sound, answer = compiled.arriving(entry, d, steps.y[j], steps.exposed[j])
+            sound, answer = loop.arriving(entry, d, steps.y[j], steps.exposed[j])
             if not sound:
                 return i, False
-            compiled.learn(entry, d, answer)
+            loop.learn(entry, d, answer)
         else:
             return i, False
     return last, False

@@ -11,11 +11,12 @@ from evenhand.core.errors import EvenhandWarning
 from evenhand.core.kernel import code_of, kernel, way
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
-from evenhand.policy import compiled, entries
-from evenhand.policy.compiled import Compiled
+from evenhand.policy import entries
+from evenhand.policy.kernels import loop
+from evenhand.policy.kernels.loop import Compiled
+from evenhand.policy.kernels.views import views
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
-from evenhand.policy.viewing import views
 
 _PAYS_LOADED, _PAYS_KEPT = 20, 4_000  # cases from which on machine code pays that is loaded, or on disk
 
@@ -46,9 +47,9 @@ def _decide(p: Compiled, contexts: Context, out: Choices, first: int, last: int)
     f, o = p.facts.part, out.decisions
     for j in range(first, last):
         c = Context(contexts.features[j], contexts.known[j], contexts.groups[j], contexts.offered[j], None)
-        if not compiled.can_decide(p, c):
+        if not loop.can_decide(p, c):
             return j
-        sound, d, chances = compiled.choose(p, c)
+        sound, d, chances = loop.choose(p, c)
         if not (sound and p.limits.part.fits(d)):
             return j
         o.id[j], o.plays[j], o.propensities[j], o.counted[j] = d.id, d.plays, d.propensities, d.counted
