@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.offline import assigned, curve_table, value_table, whom
+from evenhand.offline import assignment_table, curves, value_table, whom
 from evenhand.replay import comparing, log, report
 from evenhand.run import sweeps, trace
 
@@ -58,8 +58,8 @@ def files(tmp_path_factory):
         report.Replay,
         comparing.Replays,
         value_table.Value,
-        curve_table.Curve,
-        assigned.Assignment,
+        curves.Curve,
+        assignment_table.Assignment,
         whom.ForWhom,
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.offline import Evidence, assign, for_whom, value
-from evenhand.offline.levels import levels_of
+from evenhand.offline.whom import levels_of
 from evenhand.replay.dates import days
 from tests.offline.test_assignments import BUDGET, HEAD, files
 

@@ -12,10 +12,10 @@ from scipy.stats import norm, t as student_t
 from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import order
 from evenhand.offline import Evidence, curve, for_whom, value
-from evenhand.offline.cross_fitting import RidgeByErrors
-from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.doubts import doubter
 from evenhand.offline.events import Share
+from evenhand.offline.fold_plans import Crossed, best
+from evenhand.offline.outcome_models import RidgeByErrors
 from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import weights
 from evenhand.offline.whom import standard_errors

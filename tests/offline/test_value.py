@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import value
-from evenhand.offline.rules import policy_of
+from evenhand.offline.values import policy_of
 from evenhand.problem import Budget, Outcome
 from evenhand.replay.problem_file import parse
 from tests.offline.logs import draw, problem

@@ -14,9 +14,16 @@ from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import whole
 from evenhand.objectives import Linear
-from evenhand.offline.cross_fitting import RidgeByErrors, members_of
 from evenhand.offline.events import Occurrences, stray_values
-from evenhand.offline.fold_models import Asked, FoldModels, Regressor, fold_models, predicted
+from evenhand.offline.outcome_models import (
+    Asked,
+    FoldModels,
+    Regressor,
+    RidgeByErrors,
+    fold_models,
+    members_of,
+    predicted,
+)
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.checks import Checks, Drawn, foreseen, of_log

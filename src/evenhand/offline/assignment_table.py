@@ -19,9 +19,9 @@ from evenhand.core.faces import amount
 from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
-from evenhand.offline import shown
-from evenhand.offline.levels import Level, levels_of, table_of
+from evenhand.offline import results
 from evenhand.offline.plans import Averages, HeldOut, Used
+from evenhand.offline.whom import Level, levels_of, table_of
 from evenhand.replay.arrow import pyarrow_for
 from evenhand.replay.checks import Checks, fault_of, scope, told as warnings
 from evenhand.replay.columns import POINT
@@ -37,7 +37,6 @@ from evenhand.report.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
 
 _FORM = Form()
 
@@ -98,7 +97,7 @@ class Assignment:
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
-        return shown.summary(self)
+        return results.summary(self)
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
@@ -134,7 +133,7 @@ class Assignment:
 
     def page(self, command: str = "") -> Page:
         """Return the report, which states the command that made it."""
-        return shown.page(
+        return results.page(
             self,
             parts(self._shares, self.budgets, self.parities, list(self.tables()), self.levels),
             notes=warnings(self.checks),
@@ -187,18 +186,18 @@ class Assignment:
         with on_disk("path", "a file that can be written"), beside(path) as part, _new(part, self.form) as out:
             rows = csv.writer(out, delimiter=self.form.separator or ",")
             rows.writerow(columns if verbatim else map(quoted_cell, columns))
-            shown = (_numbers(name, z, self.form.point) for name, z in columns.items())
-            rows.writerows(zip(*(z if verbatim else _cells(z) for z in shown), strict=True))
+            results = (_numbers(name, z, self.form.point) for name, z in columns.items())
+            rows.writerows(zip(*(z if verbatim else _cells(z) for z in results), strict=True))
         return path
 
     def __str__(self) -> str:
-        return shown.text(self, self._head())
+        return results.text(self, self._head())
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        return shown.html(self)
+        return results.html(self)
 
     def _head(self) -> Iterator[str]:
         count = len(self.chosen)

@@ -17,8 +17,8 @@ from evenhand.core.progress import Work
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, whole
 from evenhand.objectives import Linear
-from evenhand.offline.context_reading import Reading
-from evenhand.offline.context_sources import Read, Source, source_of
+from evenhand.offline.contexts.reading import Reading
+from evenhand.offline.contexts.sources import Read, Source, source_of
 from evenhand.offline.plans import places
 from evenhand.planning.moment_kernels import best_actions
 from evenhand.planning.moments import Block, Sums, Terms

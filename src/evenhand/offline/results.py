@@ -1,20 +1,22 @@
-"""What values and curves of a log say alike: heads of texts, settings, and the rows of `results.json`."""
+"""What results from a log have in common: texts, settings, pages, and the rows of `results.json`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
+from evenhand.core import faces
 from evenhand.offline.doubts import Bounds
-from evenhand.offline.scores import Estimate, Z
-from evenhand.offline.tails import student
+from evenhand.offline.scores import Estimate, Z, student
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.replay.clusters import Clusters
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance
 from evenhand.report.intervals import BOUNDS, SINGLE, Interval
+from evenhand.report.page import Page, Part
 from evenhand.report.results import Measurement, Results
+from evenhand.report.tables import Table, printed
 
 
 class Counted(NamedTuple):
@@ -168,3 +170,46 @@ def difference(estimate: Estimate, of: str) -> str:
     '+0.1000 (95 %: -0.0960 to +0.2960), which is indistinguishable from chance'
     """
     return interval("", estimate).words(of)
+
+
+class Shown(Protocol):
+    """A result with a sentence that states it, sentences that follow, and tables."""
+
+    def headline(self) -> str:
+        """State the result in a sentence, without its full stop."""
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentences that follow."""
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables, the most important one first."""
+
+
+def summary(found: Shown) -> str:
+    """Return the result in a few sentences."""
+    return " ".join([f"{found.headline()}.", *found.sentences()])
+
+
+def text(found: Shown, head: Iterable[str], reading: Iterable[str] = ()) -> str:
+    """Return what is printed: a heading, the tables, and how to read them."""
+    return printed(head, found.tables(), list(reading))
+
+
+def html(found: Shown) -> str:
+    """Return what a notebook shows: the headline and the first table."""
+    first = next(found.tables())
+    return faces.table(found.headline(), first.rows, first.head)
+
+
+def page(
+    found: Shown, parts: Iterable[Part], *, notes: Iterable[str], command: str, settings: Mapping[str, object]
+) -> Page:
+    """Return the report, which states the command that made it."""
+    return Page(
+        title=found.headline(),
+        sentences=tuple(found.sentences()),
+        notes=tuple(notes),
+        parts=tuple(parts),
+        command=command,
+        settings=settings,
+    )
