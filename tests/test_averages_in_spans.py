@@ -14,7 +14,7 @@ from evenhand.problem import Groups, Outcome, Parity, Problem, Ratio
 from evenhand.problem.constraints import per_row
 from evenhand.problem.spans import Spans
 from evenhand.replay import replay_log
-from evenhand.replay.spans import names, summed, used
+from evenhand.replay.measures import names, summed, used
 from evenhand.run import opt
 from tests import averages, days
 from tests.replay.test_spans import DAILY, days as rows_of_days, write

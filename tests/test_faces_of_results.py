@@ -8,7 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.offline import assignment_table, curves, value_table, whom
-from evenhand.replay import comparing, log, report
+from evenhand.replay import comparison, log, report
 from evenhand.run import sweeps, trace
 
 NASTY = '<i>"a & b"</i>'
@@ -56,7 +56,7 @@ def files(tmp_path_factory):
         eh.run.Theory,
         log.Log,
         report.Replay,
-        comparing.Replays,
+        comparison.Replays,
         value_table.Value,
         curves.Curve,
         assignment_table.Assignment,

@@ -257,7 +257,7 @@ def _export(o: argparse.Namespace) -> int:
 
 
 def _warm(o: argparse.Namespace) -> int:
-    from evenhand.replay.warm import of_problem_file
+    from evenhand.replay.run import of_problem_file
     from evenhand.run.warm import common, warm
 
     print(warm(common() if o.problem is None else of_problem_file(o.problem)))

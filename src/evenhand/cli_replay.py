@@ -89,7 +89,7 @@ def _replay(o: argparse.Namespace) -> int:
     if len(names) > 1 or o.rates:
         if o.errors:
             raise InvalidInput("errors", "one policy and the budget of its file, whose tables have them", "several")
-        from evenhand.replay.several import replay_several
+        from evenhand.replay.run import replay_several
 
         several = replay_several(log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
         print(several)

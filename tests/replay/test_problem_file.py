@@ -27,9 +27,8 @@ from evenhand.recipes import resolving
 from evenhand.replay import replay_log
 from evenhand.replay.log import read_log
 from evenhand.replay.problem_file import constraint_kinds, read_spec
-from evenhand.replay.settings import Settings
+from evenhand.replay.settings import Settings, systems
 from evenhand.replay.spec import Grouping
-from evenhand.replay.systems import systems
 from evenhand.sets import Ball, Halfspaces, Intersection
 from tests.replay import shop
 

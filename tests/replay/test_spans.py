@@ -12,7 +12,7 @@ from evenhand.problem import Between, Budget, Traffic
 from evenhand.replay import replay_log
 from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import parse
-from evenhand.replay.systems import systems
+from evenhand.replay.settings import systems
 from evenhand.run import simulate
 from tests.each import for_each
 from tests.replay import shop

@@ -4,7 +4,7 @@ import pytest
 
 from evenhand.core import toml
 from evenhand.core.errors import InvalidInput
-from evenhand.replay import kinds, lines
+from evenhand.replay import keys as kinds, toml as lines
 from evenhand.replay.keys import NEEDED, Key
 from evenhand.replay.problem_file import parse
 from evenhand.replay.toml import Table

@@ -19,11 +19,9 @@ from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.files import read_text
-from evenhand.replay.keys import NEEDED, Key
-from evenhand.replay.kinds import TEXT, WHOLE
-from evenhand.replay.lines import locate_errors
+from evenhand.replay.keys import NEEDED, TEXT, WHOLE, Key
 from evenhand.replay.settings import Settings
-from evenhand.replay.toml import Table, load
+from evenhand.replay.toml import Table, load, locate_errors
 from evenhand.run.sweeps import Sweep, checked_points, swept
 
 OF_POLICIES = "policy"  # within the grid: settings of the recipes

@@ -22,15 +22,15 @@ from evenhand.live.leases.lease import Lease
 from evenhand.policy.cases import StatedCase, group_of, known_of, offered_of, refuse_boolean, refuse_twice
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
+from evenhand.replay.bad_rows import marked
 from evenhand.replay.columns import Names
 from evenhand.replay.encoding import layout
 from evenhand.replay.files import read_text
 from evenhand.replay.keys import OF_LOG
 from evenhand.replay.log import read_rows
-from evenhand.replay.missing import marked
 from evenhand.replay.problem_file import parse
+from evenhand.replay.settings import systems
 from evenhand.replay.spec import Grouping, Spec
-from evenhand.replay.systems import systems
 from evenhand.replay.units import MISSING, Units
 
 

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.new.answers import Aim, Answers, Feature, Limit
 from evenhand.replay.problem_file import parse
-from evenhand.replay.toml_text import key, value
+from evenhand.replay.toml import key, value
 
 FILES = PROBLEM, SCRIPT = "problem.toml", "decide.py"
 _TRIED = 200  # cases that the script simulates

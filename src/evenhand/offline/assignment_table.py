@@ -25,8 +25,8 @@ from evenhand.offline.whom import Level, levels_of, table_of
 from evenhand.replay.arrow import pyarrow_for
 from evenhand.replay.checks import Checks, fault_of, scope, told as warnings
 from evenhand.replay.columns import POINT
-from evenhand.replay.form import Form
-from evenhand.replay.guesses import FORESEEN, LISTED
+from evenhand.replay.looks import FORESEEN, LISTED
+from evenhand.replay.reading import Form
 from evenhand.replay.units import MISSING
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance

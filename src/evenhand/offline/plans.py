@@ -17,16 +17,14 @@ from evenhand.core.validate import LARGEST, number
 from evenhand.offline.allocation import Resource, allocate
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.problem.problem import Problem
-from evenhand.replay import toml_text
-from evenhand.replay.bad_rows import BadRows
+from evenhand.replay import toml
+from evenhand.replay.bad_rows import BadRows, missing, with_levels
 from evenhand.replay.columns import Columns
 from evenhand.replay.encoding import feature, refuse_thousands
-from evenhand.replay.form import Form
-from evenhand.replay.guesses import FORESEEN, LISTED
-from evenhand.replay.lines import locate_keys
-from evenhand.replay.missing import missing, with_levels
-from evenhand.replay.reading import form_of, header_of, read_csv
+from evenhand.replay.looks import FORESEEN, LISTED
+from evenhand.replay.reading import Form, form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
+from evenhand.replay.toml import locate_keys
 from evenhand.replay.units import MISSING, MOST_LEVELS, Units
 
 
@@ -112,15 +110,15 @@ def _to_do(spec: Spec, coding: Units, read: Columns, bad: BadRows) -> Iterator[s
     for column in dict.fromkeys(reason.column for reason in bad.reasons):
         if missing(spec, read, column).any() and (column in spec.categorical or column in spec.numeric):
             treatment = "level" if column in spec.categorical else "indicator"
-            yield f"state features.missing.{toml_text.key(column)} = {treatment!r} for rows without a value"
+            yield f"state features.missing.{toml.key(column)} = {treatment!r} for rows without a value"
         elif column in {grouping.column for grouping in spec.groups.values()}:
             yield f"write one of the log's groups of {column!r}, as shares and parities are of these"
         elif column in coding.levels:
             names = read.names(column)
             new = [z for z in names.values if z not in coding.levels[column]]
-            stated = toml_text.value([z for z in (*coding.levels[column], *new) if z != MISSING][:MOST_LEVELS])
+            stated = toml.value([z for z in (*coding.levels[column], *new) if z != MISSING][:MOST_LEVELS])
             yield (
-                f"write one of the log's values of {column!r}, or state features.levels.{toml_text.key(column)} = "
+                f"write one of the log's values of {column!r}, or state features.levels.{toml.key(column)} = "
                 f"{stated}, by which a name that the log has not counts as {coding.levels[column][0]!r}"
             )
         else:

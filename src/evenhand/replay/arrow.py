@@ -18,9 +18,7 @@ from evenhand.core.progress import Work
 from evenhand.core.types import Ints
 from evenhand.core.validate import on_disk
 from evenhand.replay.columns import POINT, Column, Columns, Names, plain
-from evenhand.replay.form import Form
-from evenhand.replay.growing import GrowingNumbers, held
-from evenhand.replay.reading import check_columns
+from evenhand.replay.reading import Form, GrowingNumbers, check_columns, held
 
 FRAME = "the data frame"  # the name of a log that has none
 _PARQUET = "a complete Parquet file, or a folder of them"

@@ -1,9 +1,9 @@
-"""Unusable rows of a log: each is counted under its first reason, so that none is dropped silently."""
+"""Unusable rows of a log, each counted under its first reason, and rows without a value in a column."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import few
 from evenhand.core.types import Bools, Floats
-from evenhand.replay import toml_text
+from evenhand.replay import toml
 from evenhand.replay.columns import Columns, Names
 from evenhand.replay.keys import DROP, REFUSE
+from evenhand.replay.spec import Spec
+from evenhand.replay.units import MISSING
 
 Z = TypeVar("Z", bound=np.generic)
 FEW = 0.01  # of all rows: that as many are bad changes no population
@@ -185,7 +187,7 @@ class BadRows:
             raise InvalidInput(name, "at least one row after the header", "none")
         vital = [reason for reason in self.reasons if reason.vital]
         if vital:
-            columns = " or ".join(dict.fromkeys(f"outside.{toml_text.key(reason.column)}" for reason in vital))
+            columns = " or ".join(dict.fromkeys(f"outside.{toml.key(reason.column)}" for reason in vital))
             expected = "an action, a propensity and outcomes that can be used in every row"
             why = "; ".join(map(str, vital))
             raise InvalidInput(name, expected, f"{why}; {columns} says what else is done with such rows")
@@ -213,3 +215,44 @@ def _share(part: Floats, whole: Floats) -> str:
     with np.errstate(over="ignore"):
         some, total = (float(np.abs(z[np.isfinite(z)]).sum()) for z in (part, whole))
     return f"{some / total:.1%}" if some > 0.0 and 0.0 < total < np.inf else ""
+
+
+def drop(spec: Spec, columns: Columns, bad: BadRows) -> None:
+    """Leave out the rows that the file drops."""
+    for column, treatment in spec.missing.items():
+        if treatment == "drop":
+            bad.drop(column, missing(spec, columns, column))
+
+
+def with_levels(spec: Spec, columns: Columns) -> Columns:
+    """Give names a level for missing values where the file asks for one."""
+    each = dict(columns.each)
+    for column, treatment in spec.missing.items():
+        if treatment == "level":
+            each[column] = columns.names(column).renamed(spec.form.missing, MISSING)
+    return replace(columns, each=each)
+
+
+def missing(spec: Spec, columns: Columns, column: str) -> Bools:
+    """Whether rows have no value in a column, `->(N)`."""
+    return columns.each[column].are(spec.form.missing)
+
+
+def absent(spec: Spec, columns: Columns, column: str) -> Bools:
+    """Whether rows have no value in a numeric column that may be missing, `->(N)`."""
+    if spec.missing.get(column) != "indicator":
+        return np.zeros(len(columns), bool)
+    return missing(spec, columns, column)
+
+
+def is_name(spec: Spec, columns: Columns, column: str) -> Bools:
+    """Whether rows have any name in a column, `->(N)`."""
+    found = columns.each[column]
+    assert isinstance(found, Names)
+    return ~found.are({"", *spec.form.missing})
+
+
+def marked(spec: Spec) -> tuple[str, ...]:
+    """The columns of features in which a value may be missing, by an indicator or a level."""
+    marks = ("indicator", "level")
+    return tuple(c for c in (*spec.numeric, *spec.categorical) if spec.missing.get(c) in marks)

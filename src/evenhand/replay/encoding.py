@@ -17,17 +17,15 @@ from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.problem.constraints import of_one_outcome
-from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.bad_rows import BadRows, absent, drop, is_name, marked, missing, with_levels
 from evenhand.replay.checks.repeats import FEW, is_owner, undeclared
 from evenhand.replay.checks.scales import scales
 from evenhand.replay.clusters import Clusters, declared
 from evenhand.replay.columns import POINT, Columns, Names, as_number, grouped
 from evenhand.replay.dates import days, offset, slashed
 from evenhand.replay.files import misread
-from evenhand.replay.guesses import yes_no
 from evenhand.replay.keys import CLIP, DROP, REFUSE
-from evenhand.replay.looks import is_gap
-from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
+from evenhand.replay.looks import is_gap, yes_no
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 

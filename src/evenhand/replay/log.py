@@ -19,18 +19,16 @@ from evenhand.core.validate import file
 from evenhand.environments.logged import Logged
 from evenhand.problem.problem import Problem
 from evenhand.replay.arrow import FRAME, Frame, arrow_table, is_parquet, names_of, read_frame, read_parquet
-from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.bad_rows import BadRows, with_levels
 from evenhand.replay.checks.repeats import is_owner
 from evenhand.replay.columns import Columns, Names, Packed
 from evenhand.replay.dates import days
 from evenhand.replay.encoding import Encoded, encode
 from evenhand.replay.execution import ORDERS
-from evenhand.replay.form import Form
-from evenhand.replay.lines import locate_keys
-from evenhand.replay.missing import with_levels
 from evenhand.replay.problem_file import Stated, read_spec, stated_name
-from evenhand.replay.reading import form_of, header_of, read_csv
+from evenhand.replay.reading import Form, form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
+from evenhand.replay.toml import locate_keys
 
 
 @runtime_checkable

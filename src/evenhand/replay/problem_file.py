@@ -15,12 +15,11 @@ from evenhand.problem.between import Between
 from evenhand.problem.constraints import Constraint, groupings
 from evenhand.problem.outcome import Outcome
 from evenhand.replay.files import read_text
-from evenhand.replay.form import Form
 from evenhand.replay.keys import KNOWN, LEARNED, constraint_kinds, keys
-from evenhand.replay.lines import Origin, locate_errors
+from evenhand.replay.reading import Form
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping, Spec
-from evenhand.replay.toml import Table, load
+from evenhand.replay.toml import Origin, Table, load, locate_errors
 
 Stated = str | Path | Mapping[str, object]  # a problem file, or what `tomllib` reads of one
 UNNAMED = "the problem"  # the name of one that is no file

@@ -7,26 +7,147 @@ import csv
 import itertools
 import re
 import textwrap
-from collections import deque
+from array import array
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.registry import meant
-from evenhand.core.types import Ints
-from evenhand.replay.columns import Columns
+from evenhand.core.types import Floats, Ints
+from evenhand.replay.columns import POINT, Column, Columns, Marks, Names, Numbers, as_number, as_percentage
+from evenhand.replay.dates import ORDERS
 from evenhand.replay.files import UTF8, WINDOWS, Undecodable, marked, misread, position, text_file
-from evenhand.replay.form import Form
-from evenhand.replay.growing import GrowingNames, GrowingNumbers
 
 if TYPE_CHECKING:
     from _csv import Reader
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How the fields of a log are written.
+
+    Args:
+        separator: one character between fields; None finds it out from the header.
+        encoding: the encoding of the text, by a name that Python knows; None finds it out.
+        decimal: the character between whole numbers and fractions, "." or ","; None reads points, and refuses numbers
+            in which these may separate thousands.
+        missing: the texts that stand for a missing value.
+        dates: the order of the numbers in dates with slashes or hyphens, "day/month/year" or "month/day/year"; None
+            reads none.
+
+    Raises:
+        InvalidInput: a separator of several characters or the same as `decimal`; or an unknown encoding or order.
+
+    >>> Form(separator=";", decimal=",").missing
+    ('',)
+    """
+
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    missing: tuple[str, ...] = ("",)
+    dates: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, POINT, ","):
+            raise InvalidInput("log.decimal", 'one of ".", ","', repr(self.decimal))
+        if self.dates not in (None, *ORDERS):
+            raise InvalidInput("log.dates", f"one of {', '.join(ORDERS)}", repr(self.dates))
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n\0'):
+            raise InvalidInput("log.separator", 'one character, such as ";"', repr(self.separator))
+        if self.separator == self.point:
+            raise InvalidInput("log.separator", "a character other than that of decimals", repr(self.separator))
+        if self.encoding is not None and not _is_text(self.encoding):
+            raise InvalidInput("log.encoding", 'the name of an encoding, such as "latin-1"', repr(self.encoding))
+
+    @property
+    def point(self) -> str:
+        """The character between whole numbers and fractions as numbers are read and written."""
+        return POINT if self.decimal is None else self.decimal
+
+
+def _is_text(encoding: str) -> bool:
+    try:
+        return bool(getattr(codecs.lookup(encoding), "_is_text_encoding", True))
+    except (LookupError, ValueError):
+        return False
+
+
+def held(values: array[Any]) -> Any:
+    """Return the numbers of an array without a copy."""
+    return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, values.typecode)
+
+
+class GrowingNumbers:
+    """A column of numbers that grows by texts; percentages are numbers if all of them have the sign."""
+
+    def __init__(self, decimal: str) -> None:
+        self._decimal, self._values, self._odd = decimal, array("d"), dict[int, str]()
+        self._percentages = array("q")  # the rows of those
+        self._marks = Marks()
+
+    def extend(self, texts: Sequence[str]) -> None:
+        if self._decimal == POINT and "_" not in (whole := "".join(texts)):
+            if not self._marks.fraction and (POINT in whole or not self._marks.more):
+                self._look([text.strip() for text in set(texts)])
+            with suppress(ValueError):  # most parts have numbers alone
+                self.add(np.array(list(map(float, texts))), lambda i: texts[i].strip())
+                return
+        names = Names.of(texts)
+        self.add_texts(names.codes, [text.strip() for text in names.values])
+
+    def add(self, found: Floats, text: Callable[[int], str]) -> None:
+        """Add numbers, NaN where there is none but a text, by its number among them."""
+        start = len(self._values)
+        self._values.frombytes(found.tobytes())
+        self._odd |= {start + i: text(i) for i in np.flatnonzero(np.isnan(found)).tolist()}
+
+    def add_texts(self, codes: Ints, each: Sequence[str]) -> None:
+        """Add the texts of rows, by the number of each text."""
+        start, plain = len(self._values), np.array([as_number(text, self._decimal) for text in each], float)
+        shares = np.array([as_percentage(text, self._decimal) for text in each], float)
+        self._look(each)
+        self._percentages.frombytes((np.flatnonzero(np.isfinite(shares)[codes]) + start).tobytes())
+        self.add(np.where(np.isfinite(shares), shares, plain)[codes], lambda i: each[codes[i]])
+
+    def _look(self, texts: Sequence[str]) -> None:
+        """Look at the points of some texts, unless one is known that cannot separate thousands."""
+        if not self._marks.fraction:
+            self._marks = self._marks.beside(Marks.of(texts))
+
+    def column(self) -> Column:
+        values, rows = held(self._values), held(self._percentages)
+        if not 0 < len(rows) < len(values) - len(self._odd):
+            return Numbers(values, self._odd, self._marks)
+        odd = self._odd | {row: f"{100.0 * values[row]:.12g} %" for row in rows.tolist()}
+        values = values.copy()
+        values[rows] = np.nan
+        return Numbers(values, dict(sorted(odd.items())), self._marks)
+
+
+class GrowingNames:
+    """A column of names that grows by texts; spaces around them do not count."""
+
+    def __init__(self) -> None:
+        self._codes, self._places = array("i"), defaultdict[str, int]()
+        self._places.default_factory = self._places.__len__
+
+    def extend(self, texts: Sequence[str]) -> None:
+        self._codes.extend(map(self._places.__getitem__, texts))
+
+    def column(self) -> Column:
+        codes, stripped = held(self._codes), Names.of([text.strip() for text in self._places])
+        same = len(stripped.values) == len(self._places)
+        return Names(codes if same else stripped.codes[codes], stripped.values)
+
 
 DELIMITERS = (",", ";", "\t", "|")
 MARK = "?"  # in a draft, in place of a column that the user has to name

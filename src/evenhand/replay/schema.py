@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.objectives import Objective
-from evenhand.replay.keys import NEEDED, Key, keys
-from evenhand.replay.kinds import Schema, about, schema_of, table_of
+from evenhand.replay.keys import NEEDED, Key, Schema, about, keys, schema_of, table_of
 from evenhand.replay.settings import OF_MODELS, OF_RECIPES, models, recipes
 
 DRAFT = "http://json-schema.org/draft-07/schema#"  # which editors of TOML read

@@ -20,11 +20,10 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic
-from evenhand.replay.form import Form
 from evenhand.replay.keys import CLIP, DROP, OF_LOG, REFUSE
-from evenhand.replay.lines import Origin
-from evenhand.replay.settings import Settings
-from evenhand.replay.systems import systems
+from evenhand.replay.reading import Form
+from evenhand.replay.settings import Settings, systems
+from evenhand.replay.toml import Origin
 from evenhand.replay.units import MISSING, MOST_LEVELS
 
 SHARES = (OF_LOG, "estimated")

@@ -10,8 +10,8 @@ from evenhand.problem.problem import Problem
 from evenhand.replay.checks.drawn import Drawn, foreseen
 from evenhand.replay.checks.propensities import misfit
 from evenhand.replay.encoding import Encoded
-from evenhand.replay.lines import locate_keys
 from evenhand.replay.spec import Spec
+from evenhand.replay.toml import locate_keys
 
 
 def drawn_of(problem: Problem, encoded: Encoded) -> Drawn:

@@ -15,14 +15,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.core.faces import amount
 from evenhand.problem.problem import Problem
-from evenhand.replay.cells import Cell, Difference
 from evenhand.replay.checks import Checks, refusal, scope, told
 from evenhand.replay.execution import Runs
-from evenhand.replay.legends import plain
-from evenhand.replay.measures import ALL, SERVED
-from evenhand.replay.pages import differences, others, uses
-from evenhand.replay.systems import BLIND
-from evenhand.replay.verdicts import beyond, most
+from evenhand.replay.measures import ALL, SERVED, Cell, Difference
+from evenhand.replay.settings import BLIND
+from evenhand.replay.tables import beyond, differences, most, others, plain_legend, uses
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance, of_rounds
 from evenhand.report.leaving import leave
@@ -210,7 +207,7 @@ class Replays:
             parts += [
                 "\n".join([self.headline(), *self._totals()]),
                 str(Table(*self._table())),
-                plain(self.runs.bootstrap),
+                plain_legend(self.runs.bootstrap),
             ]
             parts += ["\n".join(found)] if (found := [*self._spent(), *self._short()]) else []
         return "\n\n".join(parts)
