@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput
-from evenhand.core.protocols import has
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST

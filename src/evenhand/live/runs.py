@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.garbage import uncollected
+from evenhand.core.pauses import uncollected
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.live.cases import contexts_of

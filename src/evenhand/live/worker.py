@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
+from evenhand.core.checked import has
 from evenhand.core.errors import CannotSave, EvenhandError
-from evenhand.core.protocols import has
 from evenhand.live.again import Again, is_due
 from evenhand.live.anew import Anew
 from evenhand.live.begun import Begun

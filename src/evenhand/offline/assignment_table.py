@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
-from evenhand.core.sheets import RUN, quoted_cell
+from evenhand.core.files import RUN, beside, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.offline import results

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from evenhand.core.beside import beside, parts
 from evenhand.core.errors import InvalidInput
+from evenhand.core.files import beside, parts
 from evenhand.core.validate import folder
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy

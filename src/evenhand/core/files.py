@@ -1,14 +1,17 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and texts that spreadsheets do not run as formulas."""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _END = ".part"
+RUN = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet runs
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?( ?%)?")
 
 
 @contextmanager
@@ -52,3 +55,21 @@ def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
 def parts(out: Path) -> list[Path]:
     """List the parts of a file that processes are writing, or have left when they were killed."""
     return list(out.parent.glob(f".{glob.escape(out.name)}.*{_END}"))
+
+
+def quoted(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run.
+
+    >>> quoted("=1+1"), quoted("a=1")
+    ("'=1+1", 'a=1')
+    """
+    return f"'{text}" if text.startswith(RUN) else text
+
+
+def quoted_cell(text: str) -> str:
+    """Quote a text as `quoted` does, but leave one that is a plain number, which a spreadsheet reads and does not run.
+
+    >>> quoted_cell("-5.2"), quoted_cell("-5,2 %"), quoted_cell("-5.2+B"), quoted_cell("-inf")
+    ('-5.2', '-5,2 %', "'-5.2+B", "'-inf")
+    """
+    return text if _NUMBER.fullmatch(text) else quoted(text)
