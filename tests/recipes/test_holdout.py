@@ -15,7 +15,7 @@ from evenhand.live.dashboard.report import report as to_dict
 from evenhand.models import BayesianRidge, Bootstrapped
 from evenhand.planning.reserve import Reserve, ReserveState
 from evenhand.policy.standings import comparisons
-from evenhand.recipes._holdout import known
+from evenhand.recipes.resolving import known
 from evenhand.replay.settings import Settings
 from evenhand.run import simulate
 from tests import holdouts

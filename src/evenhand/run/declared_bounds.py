@@ -14,8 +14,7 @@ from evenhand.problem.constraints import constraint_rows, slack_rows
 from evenhand.problem.feasible import reach, sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes._units import group_factors
-from evenhand.recipes._worth import worth_unit
+from evenhand.recipes._units import group_factors, worth_unit
 
 _FAR = 1e6  # in units of a round: what stands for an outcome without a range
 _LARGE = 1e9  # one over a price, from which on it is 0

@@ -22,7 +22,7 @@ from evenhand.models import SelfNormalised
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.recipes._needs import need_constraints
-from evenhand.recipes._worth import worth_unit
+from evenhand.recipes._units import worth_unit
 from evenhand.recipes.defaults import default_margin, fluctuation
 from evenhand.recipes.pgd import default_step, experimental_thresholds, regimes
 from evenhand.report.summary import table
