@@ -11,7 +11,7 @@ from evenhand.goals.base import (
     Priced as Priced,
     StepsAhead as StepsAhead,
 )
-from evenhand.goals.compared import Compared as Compared
+from evenhand.goals.comparison import Compared as Compared
 from evenhand.goals.dual import DualGradient as DualGradient, DualHedge as DualHedge
 from evenhand.goals.fenchel import Fenchel as Fenchel
 from evenhand.goals.frank_wolfe import FrankWolfe as FrankWolfe, objective_goal as objective_goal

@@ -42,11 +42,11 @@ from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.reserve import Reserve
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
+from evenhand.problem.actions import present
 from evenhand.problem.constraints import Region
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
-from evenhand.problem.withdrawn import present
 
 _ALL = np.ones((1, 1), bool)  # every play was exposed
 _LARGEST = 1e100  # times a use is a number

@@ -26,10 +26,9 @@ from evenhand.policy.marks import Zeros
 from evenhand.policy.outcome_names import wrong_lesson
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
-from evenhand.problem.appended import refuse_other_actions, refuse_other_meanings
+from evenhand.problem.actions import refuse_other_actions, refuse_other_meanings, refuse_return
 from evenhand.problem.constraints import Credit
 from evenhand.problem.problem import Problem
-from evenhand.problem.withdrawn import refuse_return
 
 _SAME = ("columns", "features", "n_plays", "since")
 

@@ -22,8 +22,8 @@ from evenhand.policy.questions import Abilities, Questions
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.shares import Restating
 from evenhand.policy.state import PolicyState
+from evenhand.problem.actions import present
 from evenhand.problem.problem import Problem
-from evenhand.problem.withdrawn import present
 
 _UNNUMBERED = np.full(3, -1)
 

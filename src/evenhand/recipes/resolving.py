@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.goals.base import Goal
-from evenhand.goals.compared import compared
+from evenhand.goals.comparison import compared
 from evenhand.goals.frank_wolfe import objective_goal
 from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.resolving import Resolving
@@ -22,8 +22,7 @@ from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import per_row, regions, stated_rows
 from evenhand.problem.feasible import reach
-from evenhand.problem.holdout import Holdout
-from evenhand.problem.known_rounds import KnownRounds, known_rounds
+from evenhand.problem.holdout import Holdout, KnownRounds, known_rounds
 from evenhand.problem.problem import Problem
 from evenhand.recipes._needs import where_constrained
 from evenhand.recipes.defaults import given

@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
 from evenhand.core.validate import file
 from evenhand.objectives import Linear, Objective
-from evenhand.problem.between import Between
+from evenhand.problem.clock import Between
 from evenhand.problem.constraints import Constraint, groupings
 from evenhand.problem.outcome import Outcome
 from evenhand.replay.files import read_text
