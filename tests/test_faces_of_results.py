@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.logs import log
 from evenhand.offline import assignment_table, curves, value_table, whom
-from evenhand.replay import comparison, log, report
+from evenhand.replay import comparison, report
 from evenhand.run import sweeps, trace
 
 NASTY = '<i>"a & b"</i>'

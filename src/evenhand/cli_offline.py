@@ -134,7 +134,7 @@ def _model(o: argparse.Namespace) -> Callable[[], Regressor]:
 
 def _draft(o: argparse.Namespace) -> int:
     if o.schema:
-        from evenhand.replay.schema import schema
+        from evenhand.logs.schema import schema
 
         print(json.dumps(schema(), indent=1, ensure_ascii=False))
         return 0

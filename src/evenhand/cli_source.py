@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evenhand.replay.log import Source
+    from evenhand.logs.log import Source
 
 _SQLITE = b"SQLite format 3"  # how the file of a store begins
 

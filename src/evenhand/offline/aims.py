@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
+from evenhand.logs.clusters import Clusters
 from evenhand.objectives import Linear
 from evenhand.objectives.base import Objective
 from evenhand.offline.events import Gap, Occurrences, Share, scaled
@@ -19,7 +20,6 @@ from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.planned import Mixture, Parts, Planned, moves
 from evenhand.offline.scores import STILL, Average, Estimate
 from evenhand.planning.mixing import Found, mixed
-from evenhand.replay.clusters import Clusters
 
 _ROUGH = 0.1  # of a standard error, by how much the delta method may be off
 _GAP = 1e-7  # of what a row can add to the objective: how far a plan may be from the best one

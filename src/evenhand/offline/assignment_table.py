@@ -18,15 +18,15 @@ from evenhand.core.faces import amount
 from evenhand.core.files import RUN, beside, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
+from evenhand.logs.arrow import pyarrow_for
+from evenhand.logs.checks import Checks, fault_of, scope, told as warnings
+from evenhand.logs.columns import POINT
+from evenhand.logs.looks import FORESEEN, LISTED
+from evenhand.logs.reading import Form
+from evenhand.logs.units import MISSING
 from evenhand.offline import results
 from evenhand.offline.plans import Averages, HeldOut, Used
 from evenhand.offline.whom import Level, levels_of, table_of
-from evenhand.replay.arrow import pyarrow_for
-from evenhand.replay.checks import Checks, fault_of, scope, told as warnings
-from evenhand.replay.columns import POINT
-from evenhand.replay.looks import FORESEEN, LISTED
-from evenhand.replay.reading import Form
-from evenhand.replay.units import MISSING
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Bar

@@ -14,6 +14,7 @@ from evenhand.core.luck import check_seed
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
+from evenhand.logs.log import Source
 from evenhand.offline.assignment_table import Assignment
 from evenhand.offline.doubts import doubts, idle, outside, support
 from evenhand.offline.evidence import Evidence
@@ -32,7 +33,6 @@ from evenhand.offline.plans import (
     places,
     planned,
 )
-from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 
 _ROUNDED = 1e-6  # the error of a sum of chances

@@ -16,6 +16,9 @@ from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import file, folder, writable
+from evenhand.logs.checks import Checks, told as warnings
+from evenhand.logs.log import Source
+from evenhand.logs.problem_file import Stated
 from evenhand.offline import results
 from evenhand.offline.curve_page import headline, parts, sentences
 from evenhand.offline.doubts import Doubt, doubter, doubts, idle, support, sure
@@ -40,9 +43,6 @@ from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.policies import limits
 from evenhand.offline.results import Counted, ends_of, head, reached, results_of, settings_of, told, use_cell
 from evenhand.offline.scores import Bands, Estimate
-from evenhand.replay.checks import Checks, told as warnings
-from evenhand.replay.log import Source
-from evenhand.replay.problem_file import Stated
 from evenhand.report.allowances import Allowance, setting
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page

@@ -16,15 +16,15 @@ import numpy as np
 
 from evenhand.core.faces import amount, count
 from evenhand.core.types import Bools, Floats
+from evenhand.logs.checks import SURE, quantile, reach
+from evenhand.logs.clusters import Clusters
+from evenhand.logs.units import Units
 from evenhand.offline.events import FEW_EVENTS, Occurrences, scaled
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.scores import Average, Estimate, doubly_robust, weights
 from evenhand.problem.constraints import Stated
 from evenhand.problem.constraints.base import relative
 from evenhand.problem.rows import Rows
-from evenhand.replay.checks import SURE, quantile, reach
-from evenhand.replay.clusters import Clusters
-from evenhand.replay.units import Units
 
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
 _SMALL = 0.01  # part of the rows

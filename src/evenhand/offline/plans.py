@@ -14,18 +14,18 @@ from evenhand.core.faces import amount
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST, number
+from evenhand.logs import toml
+from evenhand.logs.bad_rows import BadRows, missing, with_levels
+from evenhand.logs.columns import Columns
+from evenhand.logs.encoding import feature, refuse_thousands
+from evenhand.logs.looks import FORESEEN, LISTED
+from evenhand.logs.reading import Form, form_of, header_of, read_csv
+from evenhand.logs.spec import Spec
+from evenhand.logs.toml import locate_keys
+from evenhand.logs.units import MISSING, MOST_LEVELS, Units
 from evenhand.offline.allocation import Resource, allocate
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.problem.problem import Problem
-from evenhand.replay import toml
-from evenhand.replay.bad_rows import BadRows, missing, with_levels
-from evenhand.replay.columns import Columns
-from evenhand.replay.encoding import feature, refuse_thousands
-from evenhand.replay.looks import FORESEEN, LISTED
-from evenhand.replay.reading import Form, form_of, header_of, read_csv
-from evenhand.replay.spec import Spec
-from evenhand.replay.toml import locate_keys
-from evenhand.replay.units import MISSING, MOST_LEVELS, Units
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

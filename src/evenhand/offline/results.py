@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from evenhand.core import faces
+from evenhand.logs.checks import Checks, told as warnings
+from evenhand.logs.clusters import Clusters
 from evenhand.offline.doubts import Bounds
 from evenhand.offline.scores import Estimate, Z, student
-from evenhand.replay.checks import Checks, told as warnings
-from evenhand.replay.clusters import Clusters
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance
 from evenhand.report.intervals import BOUNDS, SINGLE, Interval

@@ -19,8 +19,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, normal
 from evenhand.core.types import Floats, Ints
+from evenhand.logs.clusters import Clusters
 from evenhand.offline.events import Gap, Share
-from evenhand.replay.clusters import Clusters
 
 _STRAIGHT = 1e-9  # skewness of an average below which nothing bends
 _FARTHEST, _HALVINGS = 38.0, 60  # of a search for a confidence

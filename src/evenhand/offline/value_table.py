@@ -12,6 +12,7 @@ from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
+from evenhand.logs.checks import Checks, fault_of, refusal, scope, told as warnings
 from evenhand.offline import results
 from evenhand.offline.doubts import FEW
 from evenhand.offline.events import FEW_EVENTS, Share
@@ -32,7 +33,6 @@ from evenhand.offline.results import (
 )
 from evenhand.offline.scores import Bands
 from evenhand.offline.whom import ForWhom
-from evenhand.replay.checks import Checks, fault_of, refusal, scope, told as warnings
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Bar

@@ -17,6 +17,12 @@ from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import file, writable
+from evenhand.logs.columns import POINT, as_numbers
+from evenhand.logs.dates import days
+from evenhand.logs.files import misread
+from evenhand.logs.log import Source
+from evenhand.logs.problem_file import Stated
+from evenhand.logs.units import MISSING
 from evenhand.offline.doubts import doubts, idle, support, unjudged
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fold_plans import Crossed
@@ -26,12 +32,6 @@ from evenhand.offline.policies import LOGGED, Asked, Weighed, limits, policies_o
 from evenhand.offline.results import Counted
 from evenhand.offline.scores import Bands, reach
 from evenhand.offline.value_table import Value
-from evenhand.replay.columns import POINT, as_numbers
-from evenhand.replay.dates import days
-from evenhand.replay.files import misread
-from evenhand.replay.log import Source
-from evenhand.replay.problem_file import Stated
-from evenhand.replay.units import MISSING
 from evenhand.report.quantities import objective_name
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {

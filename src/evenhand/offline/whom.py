@@ -17,6 +17,10 @@ from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints, Texts
+from evenhand.logs.checks import Checks, fault_of
+from evenhand.logs.clusters import Clusters
+from evenhand.logs.dates import written
+from evenhand.logs.problem_file import Stated
 from evenhand.offline.aims import Aim
 from evenhand.offline.doubts import Doubt, doubts
 from evenhand.offline.evidence import Evidence, evidence_of
@@ -27,10 +31,6 @@ from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.planned import Planned
 from evenhand.offline.results import Counted, head, in_band, interval, reaches, results_of, told
 from evenhand.offline.scores import Estimate, blocks, reach
-from evenhand.replay.checks import Checks, fault_of
-from evenhand.replay.clusters import Clusters
-from evenhand.replay.dates import written
-from evenhand.replay.problem_file import Stated
 from evenhand.report import charts
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name

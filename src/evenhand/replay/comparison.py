@@ -14,11 +14,11 @@ from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.core.faces import amount
+from evenhand.logs.checks import Checks, refusal, scope, told
+from evenhand.logs.settings import BLIND
 from evenhand.problem.problem import Problem
-from evenhand.replay.checks import Checks, refusal, scope, told
 from evenhand.replay.execution import Runs
 from evenhand.replay.measures import ALL, SERVED, Cell, Difference
-from evenhand.replay.settings import BLIND
 from evenhand.replay.tables import beyond, differences, most, others, plain_legend, uses
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance, of_rounds

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.core.faces import amount
+from evenhand.logs.settings import BLIND
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.problem import Problem
@@ -26,7 +27,6 @@ from evenhand.replay.measures import (
     title,
     used,
 )
-from evenhand.replay.settings import BLIND
 from evenhand.replay.tables import Tables
 from evenhand.report import forest, rows, scales, style
 from evenhand.report.forest import Panel, Uses

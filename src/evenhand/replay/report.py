@@ -14,13 +14,13 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
+from evenhand.logs.checks import Checks, refusal, scope, told
+from evenhand.logs.settings import BLIND, Settings
 from evenhand.policy.standings import Standing
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import measures as spans, tables as legends
-from evenhand.replay.checks import Checks, refusal, scope, told
 from evenhand.replay.measures import ALL, SERVED, Difference, Digest, Measure, Run, measures
-from evenhand.replay.settings import BLIND, Settings
 from evenhand.replay.tables import Tables, differences, others, uses
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance, of_rounds

@@ -17,21 +17,20 @@ from evenhand.core.faces import amount
 from evenhand.core.registry import closest
 from evenhand.core.validate import file, writable
 from evenhand.environments.logged import Logged, blocks
+from evenhand.logs.checks.replays import averages, of_replay, refuse_misfit
+from evenhand.logs.log import Source, read_replayed, read_rows
+from evenhand.logs.problem_file import Stated, read_spec, stated_name
+from evenhand.logs.settings import BLIND, recipes, systems
+from evenhand.logs.spec import Spec
 from evenhand.policy.ahead import compile_ahead
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import as_rated
 from evenhand.problem.problem import Problem
 from evenhand.recipes import uniform
-from evenhand.replay.checks.refused import refuse_misfit
-from evenhand.replay.checks.replayed import averages, of_replay
 from evenhand.replay.comparison import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
-from evenhand.replay.log import Source, read_replayed, read_rows
 from evenhand.replay.measures import Cell
-from evenhand.replay.problem_file import Stated, read_spec, stated_name
 from evenhand.replay.report import Replay
-from evenhand.replay.settings import BLIND, recipes, systems
-from evenhand.replay.spec import Spec
 from evenhand.report.leaving import leave
 from evenhand.run.simulation import simulate
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from evenhand.core.faces import amount, count
+from evenhand.logs.settings import BLIND
 from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import SERVED, Difference, Digest, Measure
-from evenhand.replay.settings import BLIND
 from evenhand.report import charts
 from evenhand.report.charts import Bar
 from evenhand.report.intervals import Interval

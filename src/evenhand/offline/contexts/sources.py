@@ -12,9 +12,9 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.logs.arrow import FRAME, Frame, arrow_dataset, arrow_table, parquet_batches, whole_files
 from evenhand.offline.contexts.reading import AT_ONCE, Reading, added, joined, luck_of, spread, thinned
 from evenhand.planning.moments import Block, Job, Sums
-from evenhand.replay.arrow import FRAME, Frame, arrow_dataset, arrow_table, parquet_batches, whole_files
 
 _PIECES = 8  # of a table from which a sample is read
 

@@ -13,6 +13,11 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.goals.hard_limits import refuse_unspendable
+from evenhand.logs.keys import CLIP, DROP, OF_LOG, REFUSE
+from evenhand.logs.reading import Form
+from evenhand.logs.settings import Settings, systems
+from evenhand.logs.toml import Origin
+from evenhand.logs.units import MISSING, MOST_LEVELS
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints import Constraint, of_one_outcome, over
@@ -20,11 +25,6 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic
-from evenhand.replay.keys import CLIP, DROP, OF_LOG, REFUSE
-from evenhand.replay.reading import Form
-from evenhand.replay.settings import Settings, systems
-from evenhand.replay.toml import Origin
-from evenhand.replay.units import MISSING, MOST_LEVELS
 
 SHARES = (OF_LOG, "estimated")
 _ROUNDED = 1e-6  # the error of a sum of probabilities

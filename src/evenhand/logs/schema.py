@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evenhand.logs.keys import NEEDED, Key, Schema, about, keys, schema_of, table_of
+from evenhand.logs.settings import OF_MODELS, OF_RECIPES, models, recipes
 from evenhand.objectives import Objective
-from evenhand.replay.keys import NEEDED, Key, Schema, about, keys, schema_of, table_of
-from evenhand.replay.settings import OF_MODELS, OF_RECIPES, models, recipes
 
 DRAFT = "http://json-schema.org/draft-07/schema#"  # which editors of TOML read
 

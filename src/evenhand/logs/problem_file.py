@@ -10,16 +10,16 @@ from evenhand.core.arguments import KIND, build, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
 from evenhand.core.validate import file
+from evenhand.logs.files import read_text
+from evenhand.logs.keys import KNOWN, LEARNED, constraint_kinds, keys
+from evenhand.logs.reading import Form
+from evenhand.logs.settings import Settings
+from evenhand.logs.spec import Grouping, Spec
+from evenhand.logs.toml import Origin, Table, load, locate_errors
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.clock import Between
 from evenhand.problem.constraints import Constraint, groupings
 from evenhand.problem.outcome import Outcome
-from evenhand.replay.files import read_text
-from evenhand.replay.keys import KNOWN, LEARNED, constraint_kinds, keys
-from evenhand.replay.reading import Form
-from evenhand.replay.settings import Settings
-from evenhand.replay.spec import Grouping, Spec
-from evenhand.replay.toml import Origin, Table, load, locate_errors
 
 Stated = str | Path | Mapping[str, object]  # a problem file, or what `tomllib` reads of one
 UNNAMED = "the problem"  # the name of one that is no file

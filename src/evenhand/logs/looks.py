@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.replay.columns import POINT, Columns, Marks, as_numbers, grouped, is_grouped
-from evenhand.replay.dates import ORDERS, days, slashed
-from evenhand.replay.units import MOST_LEVELS
+from evenhand.logs.columns import POINT, Columns, Marks, as_numbers, grouped, is_grouped
+from evenhand.logs.dates import ORDERS, days, slashed
+from evenhand.logs.units import MOST_LEVELS
 
 # Texts that may stand for missing values in English, German and Czech, in lower case and without spaces.
 _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "null", "none", "-", "--", "?",
@@ -138,7 +138,7 @@ def looks(columns: Columns, separator: str | None = None) -> Looks:
         columns: of the sample.
         separator: of the fields, if the log is a CSV file.
 
-    >>> from evenhand.replay.columns import Names
+    >>> from evenhand.logs.columns import Names
     >>> read = Columns(each={"age": Names.of(["41", "NA", "30"]), "town": Names.of(["a", "b", ""])}, lines=np.arange(3))
     >>> [(look.name, look.kind, look.gaps) for look in looks(read).columns], looks(read).missing
     ([('age', 'number', 1), ('town', 'name', 1)], ('', 'NA'))

@@ -15,19 +15,19 @@ from evenhand.core.faces import amount, few
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
+from evenhand.logs.bad_rows import BadRows, absent, drop, is_name, marked, missing, with_levels
+from evenhand.logs.checks.repeats import FEW, is_owner, undeclared
+from evenhand.logs.checks.scales import scales
+from evenhand.logs.clusters import Clusters, declared
+from evenhand.logs.columns import POINT, Columns, Names, as_number, grouped
+from evenhand.logs.dates import days, offset, slashed
+from evenhand.logs.files import misread
+from evenhand.logs.keys import CLIP, DROP, REFUSE
+from evenhand.logs.looks import is_gap, yes_no
+from evenhand.logs.spec import Spec
+from evenhand.logs.units import Units
 from evenhand.problem.clock import Clock
 from evenhand.problem.constraints import of_one_outcome
-from evenhand.replay.bad_rows import BadRows, absent, drop, is_name, marked, missing, with_levels
-from evenhand.replay.checks.repeats import FEW, is_owner, undeclared
-from evenhand.replay.checks.scales import scales
-from evenhand.replay.clusters import Clusters, declared
-from evenhand.replay.columns import POINT, Columns, Names, as_number, grouped
-from evenhand.replay.dates import days, offset, slashed
-from evenhand.replay.files import misread
-from evenhand.replay.keys import CLIP, DROP, REFUSE
-from evenhand.replay.looks import is_gap, yes_no
-from evenhand.replay.spec import Spec
-from evenhand.replay.units import Units
 
 MOST_GROUPS = 20  # with more groups, each has few cases, and tables are too wide to read
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import few
 from evenhand.core.types import Bools, Floats
-from evenhand.replay import toml
-from evenhand.replay.columns import Columns, Names
-from evenhand.replay.keys import DROP, REFUSE
-from evenhand.replay.spec import Spec
-from evenhand.replay.units import MISSING
+from evenhand.logs import toml
+from evenhand.logs.columns import Columns, Names
+from evenhand.logs.keys import DROP, REFUSE
+from evenhand.logs.spec import Spec
+from evenhand.logs.units import MISSING
 
 Z = TypeVar("Z", bound=np.generic)
 FEW = 0.01  # of all rows: that as many are bad changes no population

@@ -8,8 +8,8 @@ import numpy as np
 
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
+from evenhand.logs.checks.drawn import Drawn, quantile
 from evenhand.problem.problem import Problem
-from evenhand.replay.checks.drawn import Drawn, quantile
 
 
 def budget(problem: Problem, most: Mapping[str, float], rounds: float) -> str | None:

@@ -22,9 +22,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
-from evenhand.replay.columns import POINT, Column, Columns, Marks, Names, Numbers, as_number, as_percentage
-from evenhand.replay.dates import ORDERS
-from evenhand.replay.files import UTF8, WINDOWS, Undecodable, marked, misread, position, text_file
+from evenhand.logs.columns import POINT, Column, Columns, Marks, Names, Numbers, as_number, as_percentage
+from evenhand.logs.dates import ORDERS
+from evenhand.logs.files import UTF8, WINDOWS, Undecodable, marked, misread, position, text_file
 
 if TYPE_CHECKING:
     from _csv import Reader

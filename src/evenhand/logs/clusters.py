@@ -9,8 +9,8 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.columns import Columns, Names
+from evenhand.logs.bad_rows import BadRows
+from evenhand.logs.columns import Columns, Names
 
 _POINTED = re.compile(r"^(-?\d+)\.0+$")
 

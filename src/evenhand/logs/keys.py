@@ -16,10 +16,10 @@ from evenhand.core.faces import clipped
 from evenhand.core.registry import exported
 from evenhand.core.types import Floats
 from evenhand.core.validate import LEAST_WEIGHT, MOST_WEIGHT
+from evenhand.logs.dates import ORDERS, days
 from evenhand.problem.clock import Time
 from evenhand.problem.ended import AFTERS
 from evenhand.problem.traffic import Traffic
-from evenhand.replay.dates import ORDERS, days
 
 Schema = Mapping[str, Any]
 _SCHEMAS: dict[Any, Schema] = {

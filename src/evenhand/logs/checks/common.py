@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from evenhand.core.types import Bools
-from evenhand.replay.checks.balance import balance
-from evenhand.replay.checks.drawn import Drawn
-from evenhand.replay.checks.overlap import groupings, holes, overlap
-from evenhand.replay.checks.propensities import propensities
-from evenhand.replay.checks.rectangles import rectangles
+from evenhand.logs.checks.balance import balance
+from evenhand.logs.checks.drawn import Drawn
+from evenhand.logs.checks.overlap import groupings, holes, overlap
+from evenhand.logs.checks.propensities import propensities
+from evenhand.logs.checks.rectangles import rectangles
 
 Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
 _SAMPLE = 10_000  # rows

@@ -14,8 +14,8 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.faces import clipped
 from evenhand.core.registry import snake, unknown_key
 from evenhand.core.toml import parse, statements
-from evenhand.replay.columns import plain
-from evenhand.replay.keys import NEEDED, TABLE, Key, named
+from evenhand.logs.columns import plain
+from evenhand.logs.keys import NEEDED, TABLE, Key, named
 
 Keys = list[str | int]
 
@@ -167,7 +167,7 @@ def _has(data: Any, keys: Keys) -> bool:
 class Table:
     """A TOML table with its allowed keys.
 
-    >>> from evenhand.replay.keys import PROPENSITY
+    >>> from evenhand.logs.keys import PROPENSITY
     >>> table = Table({"constant": 0.5}, "propensity", PROPENSITY)
     >>> table.get("constant"), table.get("column")
     (0.5, None)

@@ -17,8 +17,8 @@ from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.progress import Work
 from evenhand.core.types import Ints
 from evenhand.core.validate import on_disk
-from evenhand.replay.columns import POINT, Column, Columns, Names, plain
-from evenhand.replay.reading import Form, GrowingNumbers, check_columns, held
+from evenhand.logs.columns import POINT, Column, Columns, Names, plain
+from evenhand.logs.reading import Form, GrowingNumbers, check_columns, held
 
 FRAME = "the data frame"  # the name of a log that has none
 _PARQUET = "a complete Parquet file, or a folder of them"

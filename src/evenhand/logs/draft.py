@@ -13,17 +13,17 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.validate import file, on_disk
-from evenhand.replay import toml
-from evenhand.replay.bad_rows import FEW
-from evenhand.replay.checks.balance import chance, drawn_by, stated_under, unbalanced
-from evenhand.replay.checks.overlap import FEW as FEW_ROWS
-from evenhand.replay.checks.repeats import is_owner, repeats
-from evenhand.replay.columns import POINT, Columns, Marks, plain
-from evenhand.replay.dates import short
-from evenhand.replay.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
-from evenhand.replay.log import Source, held, name_of, names_in, read_columns, separator_of
-from evenhand.replay.looks import UNCLEAR, Guess, Look, Looks, guess, looks, yes_no
-from evenhand.replay.reading import MARK, Form
+from evenhand.logs import toml
+from evenhand.logs.bad_rows import FEW
+from evenhand.logs.checks.balance import chance, drawn_by, stated_under, unbalanced
+from evenhand.logs.checks.overlap import FEW as FEW_ROWS
+from evenhand.logs.checks.repeats import is_owner, repeats
+from evenhand.logs.columns import POINT, Columns, Marks, plain
+from evenhand.logs.dates import short
+from evenhand.logs.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
+from evenhand.logs.log import Source, held, name_of, names_in, read_columns, separator_of
+from evenhand.logs.looks import UNCLEAR, Guess, Look, Looks, guess, looks, yes_no
+from evenhand.logs.reading import MARK, Form
 
 DECIDE = "DECIDE"
 _EVEN = 1e-4  # the chance below which counts of actions are not taken to be equal

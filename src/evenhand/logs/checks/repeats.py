@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
-from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.checks.drawn import quantile
-from evenhand.replay.clusters import Clusters, whole
-from evenhand.replay.columns import Columns, Names
-from evenhand.replay.looks import is_gap, words_of
+from evenhand.logs.bad_rows import BadRows
+from evenhand.logs.checks.drawn import quantile
+from evenhand.logs.clusters import Clusters, whole
+from evenhand.logs.columns import Columns, Names
+from evenhand.logs.looks import is_gap, words_of
 
 FEW = 50  # different values below which a column is not taken for one of clusters
 _ALIKE = 1.1  # the factor of a variance from which on clusters that nobody declared are told

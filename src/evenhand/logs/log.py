@@ -17,18 +17,19 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Texts
 from evenhand.core.validate import file
 from evenhand.environments.logged import Logged
+from evenhand.logs.arrow import FRAME, Frame, arrow_table, is_parquet, names_of, read_frame, read_parquet
+from evenhand.logs.bad_rows import BadRows, with_levels
+from evenhand.logs.checks.repeats import is_owner
+from evenhand.logs.columns import Columns, Names, Packed
+from evenhand.logs.dates import days
+from evenhand.logs.encoding import Encoded, encode
+from evenhand.logs.problem_file import Stated, read_spec, stated_name
+from evenhand.logs.reading import Form, form_of, header_of, read_csv
+from evenhand.logs.spec import Spec
+from evenhand.logs.toml import locate_keys
 from evenhand.problem.problem import Problem
-from evenhand.replay.arrow import FRAME, Frame, arrow_table, is_parquet, names_of, read_frame, read_parquet
-from evenhand.replay.bad_rows import BadRows, with_levels
-from evenhand.replay.checks.repeats import is_owner
-from evenhand.replay.columns import Columns, Names, Packed
-from evenhand.replay.dates import days
-from evenhand.replay.encoding import Encoded, encode
-from evenhand.replay.execution import ORDERS
-from evenhand.replay.problem_file import Stated, read_spec, stated_name
-from evenhand.replay.reading import Form, form_of, header_of, read_csv
-from evenhand.replay.spec import Spec
-from evenhand.replay.toml import locate_keys
+
+ORDERS = 3  # orders of each resample: enough to separate the variance between cases from that of the order
 
 
 @runtime_checkable

@@ -15,8 +15,8 @@ from evenhand.core.faces import amount
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
-from evenhand.replay.columns import Names
-from evenhand.replay.dates import days, written
+from evenhand.logs.columns import Names
+from evenhand.logs.dates import days, written
 
 MOST_LEVELS = 100
 MISSING = "missing"  # the level of a column without a value

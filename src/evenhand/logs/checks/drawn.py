@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.logs.clusters import Clusters
+from evenhand.logs.units import Units
 from evenhand.problem.problem import Problem
-from evenhand.replay.clusters import Clusters
-from evenhand.replay.units import Units
 
 SURE = 1.0 - 1e-9  # a probability from which on an action is sure
 ERROR = 0.001  # of a check: the chance that it finds something in a log where all is right

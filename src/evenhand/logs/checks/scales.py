@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.checks.drawn import ERROR
-from evenhand.replay.units import Units
+from evenhand.logs.bad_rows import BadRows
+from evenhand.logs.checks.drawn import ERROR
+from evenhand.logs.units import Units
 
 _ROUNDING = 1e-9  # of a logarithm: closer ones are of values as far to either side
 

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.replay.checks.drawn import ERROR, Drawn
-from evenhand.replay.checks.overlap import each_column
+from evenhand.logs.checks.drawn import ERROR, Drawn
+from evenhand.logs.checks.overlap import each_column
 
 _SAMPLE = 40_000  # rows among which pairs of columns are looked for
 _MOST = 8  # rectangles per action

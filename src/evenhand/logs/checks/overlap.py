@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.replay.checks.drawn import ERROR, SURE, Drawn
+from evenhand.logs.checks.drawn import ERROR, SURE, Drawn
 
 _SAMPLE = 10_000  # rows from which the ends of intervals are read
 
