@@ -42,7 +42,6 @@ HEADS = {
     "estimate": "estimates: what a log says, without running a policy",
     "experiment": "experiments: `evenhand reproduce` runs them",
 }
-__all__ = ["USES", "WORDS", "Fit", "fit", "wanted"]
 
 # The uses by which `evenhand systems` groups recipes, in its order.
 USES = (
