@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.logs.checks import Drawn, balance, of_log, propensities
-from evenhand.logs.checks.overlap import holes
-from evenhand.logs.checks.rectangles import rectangles
+from evenhand.logs.checks.overlap import holes, rectangles
 from evenhand.logs.columns import Names
 from evenhand.logs.units import Units
 from evenhand.offline import Evidence, value

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.logs.checks.scales import alone
+from evenhand.logs.checks.repeats import alone
 from evenhand.replay import read_log, replay_log
 from tests.replay import shop
 

@@ -1,16 +1,16 @@
 """Machine code of a kernel, compiled together with the functions that it calls, and its cache on disk.
 
-Numba wraps every array that a function returns to Python in an object, and reads the type of that object from a pickle
-each time, which takes longer than the rest. Kernels keep the type beside their code, as they keep that of the numbers.
+Numba optimises every function, translates it to machine code, links it into its callers, and does the same there: a
+function that is called through three others is compiled four times. Here a function that is compiled on behalf of a
+kernel stays as it is, a part of that kernel. The kernel that Python calls is linked with its parts, optimised and
+translated once, in two thirds of the time.
 
 Numba keeps the entries of a function by the date of its file. An edit of a kernel in another file would therefore go
 unnoticed by its callers, a copy of the same files with new dates would be compiled anew, and two processes that compile
 one function for different types at once could take the same file name.
 
-Numba optimises every function, translates it to machine code, links it into its callers, and does the same there: a
-function that is called through three others is compiled four times. Here a function that is compiled on behalf of a
-kernel stays as it is, a part of that kernel. The kernel that Python calls is linked with its parts, optimised and
-translated once, in two thirds of the time.
+Numba wraps every array that a function returns to Python in an object, and reads the type of that object from a pickle
+each time, which takes longer than the rest. Kernels keep the type beside their code, as they keep that of the numbers.
 """
 
 from __future__ import annotations

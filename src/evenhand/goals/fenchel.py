@@ -1,6 +1,6 @@
 """Concave functions of average outcomes, priced by dual vectors that learn from losses; and conjugates over ranges.
 
-Equation: f*(theta) = max_y theta.(y / unit) + f(y) over low <= y <= high.
+Equation of a conjugate: f*(theta) = max_y theta.(y / unit) + f(y) over low <= y <= high.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.logs.bad_rows import BadRows, absent, drop, is_name, marked, missing, with_levels
-from evenhand.logs.checks.repeats import FEW, is_owner, undeclared
-from evenhand.logs.checks.scales import scales
+from evenhand.logs.checks.repeats import FEW, is_owner, scales, undeclared
 from evenhand.logs.clusters import Clusters, declared
 from evenhand.logs.columns import POINT, Columns, Names, as_number, grouped
 from evenhand.logs.dates import days, offset, slashed

@@ -1,7 +1,7 @@
 """Concave rewards and convex knapsacks, without contexts: each side by primal or dual updates, or by a program.
 
-Each is pursued by its slope at the average of estimates ("primal") or by a dual vector ("dual"). Constraints on sums
-and every convex set have a goal each, so that no set has to be intersected with others: the lottery keeps to the
+Each side is pursued by its slope at the average of estimates ("primal") or by a dual vector ("dual"). Constraints on
+sums and every convex set have a goal each, so that no set has to be intersected with others: the lottery keeps to the
 half-space of each of them, and the theory bounds each distance.
 
 Source: Agrawal & Devanur 2014, *Bandits with concave rewards and convex knapsacks*. `bwcr` pursues an objective under

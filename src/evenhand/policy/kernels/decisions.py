@@ -42,7 +42,7 @@ class Choices(NamedTuple):
 def _decide(p: Compiled, contexts: Context, out: Choices, first: int, last: int) -> int:
     """Decide cases from `first` to before `last`; returns the one that comes next, which is `last` or one for Python.
 
-    Between two of them the state goes on as by `frozen.pass_on`.
+    Between two of them the state goes on as by `ahead.pass_on`.
     """
     f, o = p.facts.part, out.decisions
     for j in range(first, last):
