@@ -9,7 +9,7 @@ import pytest
 from evenhand.core.views import alike
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
-from evenhand.policy import entering
+from evenhand.policy.kernels import events as entering
 from tests.live.servers import running, schema
 from tests.waits import LONG
 

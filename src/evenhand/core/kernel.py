@@ -29,7 +29,7 @@ import numpy as np
 from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import InvalidInput
 from evenhand.core.interpreter import CAREFUL, PLAIN, by_name, codes, exact, reached, result
-from evenhand.core.short_turns import short_turns
+from evenhand.core.pauses import short_turns
 
 P = ParamSpec("P")
 R = TypeVar("R")

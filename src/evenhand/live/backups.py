@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 from evenhand.core import faces
-from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
+from evenhand.core.files import beside
 from evenhand.core.validate import on_disk
 from evenhand.live.changing import check_said
 from evenhand.live.elsewhere import make_folder, refuse_own

@@ -23,7 +23,7 @@ from evenhand.live.stores.opening import opened
 from evenhand.live.verbs import check_text
 from evenhand.live.versions import deciding, here, is_other, refuse_later
 from evenhand.live.worker import Worker
-from evenhand.policy.entering import MOST_WAITED
+from evenhand.policy.kernels.events import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.problem.ended import AFTERS, After
 

@@ -10,12 +10,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput
-from evenhand.core.protocols import has
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST
-from evenhand.policy.fields import StatedCase
+from evenhand.policy.cases import StatedCase
 from evenhand.policy.policy import Policy
 from evenhand.policy.reasons import origins
 from evenhand.policy.state import PolicyState

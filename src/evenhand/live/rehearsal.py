@@ -20,11 +20,11 @@ from evenhand.live.dashboard.tally import Tally
 from evenhand.live.deciding import Deciding
 from evenhand.live.stores._clock import clock
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.policy.fields import known_of, offered_of
+from evenhand.logs.problem_file import read_spec
+from evenhand.policy.cases import known_of, offered_of
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.replay.problem_file import read_spec
-from evenhand.replay.warm import of_problem_file, policies
+from evenhand.replay.run import of_problem_file, policies
 
 _ROUNDS, _SECOND, _PATIENCE = 60, 1_000_000, 1_000
 _MANY = 8  # decisions in a row that are frozen
@@ -51,7 +51,7 @@ def of_campaign(path: Path) -> dict[str, Callable[[], object]]:
     """Return, by name, what compiles the kernels of a problem file: those of its replay, and those of its server.
 
     Raises:
-        InvalidInput: as for `evenhand.replay.warm.of_problem_file`.
+        InvalidInput: as for `evenhand.replay.run.of_problem_file`.
     """
     policy, rounds = policies(path)[0], read_spec(path).settings.warmup + _ROUNDS
     return of_problem_file(path) | {f"{policy.name}, served": partial(rehearse, policy, rounds)}

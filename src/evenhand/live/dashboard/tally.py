@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.protocols import has
+from evenhand.core.checked import has
 from evenhand.core.types import Floats
 from evenhand.live.cases import Declares, Ranged
 from evenhand.live.dashboard.clipped import LATEST, Clipped

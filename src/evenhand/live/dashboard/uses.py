@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.types import Bools, Floats
 from evenhand.live.life import OnExpiry
-from evenhand.policy import books, checks, entries, named
+from evenhand.policy import books, checks, entries, outcome_names as named
 from evenhand.policy.status import Account, objective
 from evenhand.problem.problem import Problem
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from prometheus_client import Metric
 
-from evenhand.core.short_turns import short_turns
+from evenhand.core.pauses import short_turns
 from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http.commits import Commits
