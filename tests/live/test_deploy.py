@@ -69,7 +69,8 @@ def runs(*arguments):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_commands_are_those_of_evenhand(name):
+def test_the_commands_are_those_of_evenhand(name, monkeypatch):
+    monkeypatch.delenv("EVENHAND_PORT")
     program, *arguments = commands()[name]
     parsed = build().parse_args(arguments)
     host = "127.0.0.1" if name == "unit" else "0.0.0.0"  # where the proxy of the machine asks
