@@ -17,7 +17,7 @@ from evenhand.live.ids import Ids
 from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
 from evenhand.live.phases import Phase, adopts, mark_in
-from evenhand.policy.appending import carries
+from evenhand.policy.appending import carries, widens
 from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.revising import Settled, revise
@@ -194,7 +194,7 @@ class Fold:
     def _adopt(self, event: Event) -> None:
         """Let the next policy adopt the state, except of what could not be settled in it."""
         phase = self.find(event)
-        if not carries(phase.policy, self.policy):
+        if not carries(phase.policy, self.policy) and not widens(phase.policy, self.policy):
             # What expired waits only as its later outcome is known; when the campaign was switched, it was settled.
             for ref in [ref for ref in self.pending if self.pending.fate(ref)]:
                 self._settle(ref)

@@ -117,9 +117,13 @@ def said(body: dict[str, object]) -> str:
 
 
 def same_features(old: Encoder, new: Encoder) -> bool:
-    """Return whether two encoders encode every case with the same features for the actions that both have."""
+    """Return whether two encoders encode every case with the same features for the actions that both have.
+
+    These may be followed by features of appended actions, which are 0 for the others.
+    """
     if not same_cases(new, old.to_dict()):
         return False
-    if isinstance(old, Coded) and isinstance(new, Coded):
-        return np.array_equal(old.layout, new.layout[: len(old.layout)])
+    if isinstance(old, Coded) and isinstance(new, Coded):  # and otherwise names are read alike
+        before, now = old.layout, new.layout[: len(old.layout)]
+        return np.array_equal(before, now[:, : before.shape[1]]) and bool((now[:, before.shape[1] :] == -1).all())
     return True

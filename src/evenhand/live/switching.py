@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.live.cases import alike, same_cases
+from evenhand.live.cases import Named, alike, same_cases
 from evenhand.live.coded import Coded
 from evenhand.live.differing import differences
 from evenhand.live.events import Conflict, Event, encode, read
@@ -15,6 +15,7 @@ from evenhand.live.fold import Fold
 from evenhand.live.leases.lease import lease_of
 from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
 from evenhand.live.stores.base import Transaction
+from evenhand.policy.appending import widens
 from evenhand.problem.appended import refuse_other_actions
 from evenhand.problem.withdrawn import refuse_return
 
@@ -83,6 +84,11 @@ class Switch:
         body |= {"actions": list(policy.problem.actions)} if policy.problem.actions != old.problem.actions else {}
         return body | {name: text for name, text in (("by", self.by), ("why", self.why)) if text is not None}
 
+    def _adopts(self, fold: Fold) -> bool:
+        """Return whether adoption is tried. Where actions bring features along, only what cannot be folded anew is."""
+        known = isinstance(self.phase.encoder, Coded | Named)
+        return not widens(self.phase.policy, fold.policy) or (known and bool(fold.erased))
+
     def adopted(self, log: Transaction, fold: Fold) -> tuple[Fold | None, dict[str, Any]]:
         """Return the fold after the switch if the policy can adopt the state, and the body of its event.
 
@@ -92,7 +98,7 @@ class Switch:
             Conflict: the policy cannot adopt the state, and the log cannot be folded anew after an erasure.
         """
         body, adopted, reason = self.body(fold.phase), None, "cases are encoded in another way"
-        if same_features(fold.encoder, self.phase.encoder):
+        if same_features(fold.encoder, self.phase.encoder) and self._adopts(fold):
             event = Event(log.last + 1, "switched", None, None, log.now, encode({**body, "adopts": True}))
             adopted = copy(fold)
             adopted.pending = fold.pending.copied()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
-from evenhand.models._shared import without_data
+from evenhand.models._shared import wider, without_data
 from evenhand.models.base import AFFORDABLE, AHEAD, ZEROS
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import BELIEVED
@@ -43,6 +43,10 @@ class BayesianRidgeState:
     def begin(self, rows: Ints) -> None:
         """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
+
+    def widen(self, first: int) -> None:
+        """Set features without data to what the penalty says of them."""
+        wider(first, self.ridge, self.inverse)
 
 
 def empty(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -310,6 +310,10 @@ class BayesianRidge(WithoutLuck):
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
         check_exploration("BayesianRidge", self.scale, self.growth)
+
+    def of_features(self, features: int) -> BayesianRidge:
+        """Return the same model of the first so many features."""
+        return replace(self, n_features=features, prior=self.prior.of_features(features))
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
         return self.start_by_action(n_replicas, low, high, horizon, 1)
