@@ -21,7 +21,7 @@ from evenhand.goals._resolving_state import Left, ResolvingState, end_of_run, lo
 from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals._uses import blank_prices, caution, guarded, uses
-from evenhand.goals.base import Sloped
+from evenhand.goals.base import Past, Sloped
 from evenhand.models.base import Ask, of_arrived
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
@@ -230,6 +230,20 @@ class Resolving:
 
     def append(self, state: ResolvingState, appended: Appended) -> None:
         appended.enter(state.history)
+
+    def keep(self, state: ResolvingState, context: Context, counted: Floats) -> None:
+        history.keep(state.history, context, counted, self.contexts, self._cases)
+
+    def go_on(self, state: ResolvingState, past: Past) -> None:
+        """Enter the sums so far; a constraint row that was not observed counts as its bound, as in `on_outcome`."""
+        known, of = self.rows.is_known, self._directions
+        counts = np.where(known, past.decided[:, None], past.arrived[:, None])
+        state.spent += past.sums + (counts - past.seen) * of.finite
+        state.counted += counts
+        state.seen += past.seen[:, of.followed]
+        state.arrived += past.arrived
+        state.cancelled += past.cancelled
+        self._pace.go_on(state.pace, past.periods, known)
 
     def _schedule(
         self, state: ResolvingState, due: Bools, planned: Bools, left: Floats, t: Floats, known: Floats

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from evenhand.live.cases import Teacher
 from evenhand.live.events import Conflict, Event, is_erased, read
 from evenhand.live.fold import Fold, Mark, Rewritten, Survey
+from evenhand.live.lessons import lessons
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Phase, Phases, mark_in, missing
 from evenhand.live.runs import fold_runs
@@ -182,6 +183,7 @@ class Folding:
             seed=terms.seed,
             on_expiry=terms.on_expiry,
             about=partial(self.store.about, self.name),
+            lessons=partial(lessons, self.store, self.name, terms.seed),
         )
 
     def keep(self, fold: Fold, *, ahead: bool = False) -> int:

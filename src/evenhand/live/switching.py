@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.live.anew import Anew, Books
 from evenhand.live.cases import Named, alike, same_cases
 from evenhand.live.coded import Coded
 from evenhand.live.differing import differences
 from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.fold import Fold
+from evenhand.live.folding import Folding
 from evenhand.live.leases.lease import lease_of
-from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
+from evenhand.live.phases import BOOKS, Phase, mark_in, of_kept, said, same_features
 from evenhand.live.stores.base import Transaction
 from evenhand.policy.appending import widens
+from evenhand.policy.continuation import refuse_books
 from evenhand.problem.appended import refuse_other_actions
 from evenhand.problem.withdrawn import refuse_return
 
@@ -95,7 +98,7 @@ class Switch:
         The given fold stays as it is, and nothing is appended.
 
         Raises:
-            Conflict: the policy cannot adopt the state, and the log cannot be folded anew after an erasure.
+            Conflict: the log cannot be folded anew after an erasure, and the policy can adopt not even the books.
         """
         body, adopted, reason = self.body(fold.phase), None, "cases are encoded in another way"
         if same_features(fold.encoder, self.phase.encoder) and self._adopts(fold):
@@ -106,10 +109,27 @@ class Switch:
                 adopted.apply(event)
             except EvenhandError as error:
                 adopted, reason = None, str(error)
-        if adopted is None and fold.erased:
-            told = f"the log cannot be folded anew after an erasure, and the policy cannot adopt the state: {reason}"
-            raise Conflict(told)
-        return adopted, body | ({"adopts": True} if adopted is not None else {"adopts": False, "because": reason})
+        if adopted is not None:
+            return adopted, body | {"adopts": True}
+        if fold.erased:
+            self._refuse_books(fold, reason)
+        return None, body | {"adopts": BOOKS if fold.erased else False, "because": reason}
+
+    def anew(self, folding: Folding, fold: Fold, body: dict[str, Any], last: int) -> Anew | Books:
+        """Return what makes the fold after the switch, while no lock is held: of the log, or of the books."""
+        return Books(folding, self.phase) if body["adopts"] == BOOKS else Anew(folding, body, last)
+
+    def _refuse_books(self, fold: Fold, reason: str) -> None:
+        """Refuse a policy that cannot go on with the books either.
+
+        Raises:
+            Conflict: it cannot.
+        """
+        try:
+            refuse_books(self.phase.policy, fold.policy)
+        except InvalidInput as error:
+            told = "the log cannot be folded anew after an erasure, and the policy cannot adopt the state"
+            raise Conflict(f"{told}: {reason}; nor its books: {error}") from error
 
 
 def overtaken(name: str, expected: str, last: Event) -> Conflict:

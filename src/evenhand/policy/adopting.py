@@ -19,7 +19,7 @@ from evenhand.problem.constraints import Credit
 from evenhand.problem.problem import Problem
 from evenhand.problem.withdrawn import refuse_return
 
-_SAME = ("columns", "features", "n_plays", "since")
+_SAME = ("columns", "n_plays", "since")
 
 
 class Parts(Protocol):
@@ -67,8 +67,8 @@ def adopt(new: Parts, old: Parts, state: PolicyState) -> PolicyState:
     return fresh
 
 
-def _refuse_others(new: Parts, old: Parts) -> None:
-    """Refuse a policy to which the state means something else: other outcomes, another model, goals of other rows."""
+def refuse_other_books(new: Parts, old: Parts) -> None:
+    """Refuse a policy to which the sums in a state mean something else: other outcomes, groups or spans of time."""
     refuse_other_actions(old.problem, new.problem, "adopt")
     for field in _SAME:
         before, now = getattr(old.problem, field), getattr(new.problem, field)
@@ -81,6 +81,14 @@ def _refuse_others(new: Parts, old: Parts) -> None:
         raise InvalidInput("adopt: problem.subject_to, until, traffic", expected, "others")
     if (was_owed := _credits(old.problem)) != (owed := _credits(new.problem)):
         raise InvalidInput("adopt: NeverWorse", f"{was_owed}, as the credit in the state is of this", owed)
+
+
+def _refuse_others(new: Parts, old: Parts) -> None:
+    """Refuse a policy to which the state means something else: other sums, another model, goals of other rows."""
+    if old.problem.features != new.problem.features:
+        expected = f"{old.problem.features}, as in the state"
+        raise InvalidInput("adopt: problem.features", expected, new.problem.features)
+    refuse_other_books(new, old)
     refuse_other_models(new, old)
     before, now = ([type(g).__name__ for g in p.goals] for p in (old, new))
     if before != now:
