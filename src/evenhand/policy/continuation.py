@@ -95,7 +95,8 @@ def continued(
     taken = _taken(old, own)
     for i, goal, place in _pairs(new, old):
         here = fresh.goals[i]
-        if place is not None and _fits(here, own.goals[place]):
+        blank = not alike and has(goal, Keeps) and not here.history.kept.any()  # a plan needs contexts
+        if place is not None and not blank and _fits(here, own.goals[place]):
             sums, kept = dict(saving.flatten(here)), dict(saving.flatten(own.goals[place]))
             sums |= {path: z for path, z in kept.items() if alike or not path.startswith(_HISTORY)}
             saving.fill(here, sums)
