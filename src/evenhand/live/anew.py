@@ -11,7 +11,7 @@ from evenhand.core.errors import CannotSave
 from evenhand.live.events import Busy, Event, encode
 from evenhand.live.fold import Fold, Rewritten
 from evenhand.live.folding import COMING, Folding
-from evenhand.live.lessons import Lessons, lessons
+from evenhand.live.lessons import Lessons, go_on, lessons
 from evenhand.live.phases import Phase
 from evenhand.live.stores.base import Transaction
 from evenhand.policy.books import ARRIVED
@@ -107,9 +107,9 @@ class Books:
         found, after = self._learned(), copy(fold)
         arrived = int(fold.state.books[0, 0, ARRIVED])
         body |= {"learned": found.count, "unlearned": max(arrived - found.count, 0)}
-        after.lessons = lambda *_: found
+        after.go_on = lambda here, event, phase: go_on(here, event, phase, found)
         after.apply(Event(log.last + 1, "switched", None, None, log.now, encode(body)))
-        after.lessons = fold.lessons
+        after.go_on = fold.go_on
         log.append("switched", encode(body))
         return after, self._folding
 

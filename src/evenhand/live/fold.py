@@ -8,18 +8,16 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
 from evenhand.live.backlog import Backlog
 from evenhand.live.cases import Encoder, context_of
 from evenhand.live.events import KINDS, Conflict, Event, encode, is_erased, read
 from evenhand.live.ids import Ids
-from evenhand.live.lessons import Lessons
 from evenhand.live.life import Life, OnExpiry, fate_of
-from evenhand.live.packing import closed, foreign, renewed, unpack
-from evenhand.live.phases import Phase, adopts, adopts_books, mark_in, same_contexts
+from evenhand.live.packing import closed, foreign, unpack
+from evenhand.live.phases import Phase, adopts, adopts_books, mark_in
 from evenhand.policy.appending import carries, widens
-from evenhand.policy.continuation import continued
 from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.revising import Settled, revise
@@ -92,7 +90,7 @@ class Fold:
             the event of its expiry states another. It stays reserved until an outcome arrives, is settled with the
             outcomes' `fallback`, or is released.
         about: returns a committed decision and the events about it.
-        lessons: returns what a policy learns from the log before an event, with the outcomes of later corrections.
+        go_on: returns the state with which a policy goes on with the books at an event, and what waits then.
         corrected: by decision, the outcome that replaces an earlier one, as of event `known`.
         known: the last event that `corrected` takes into account.
     """
@@ -104,7 +102,7 @@ class Fold:
     seed: int
     on_expiry: OnExpiry
     about: Callable[[int], Sequence[Event]]
-    lessons: Callable[[Phase, int, Mapping[int, Any]], Lessons]
+    go_on: Callable[[Fold, Event, Phase], tuple[PolicyState, Backlog]]
     corrected: Mapping[int, Any] = field(default_factory=dict)
     known: int = 0
 
@@ -199,7 +197,8 @@ class Fold:
         """Let the next policy adopt the state, except of what could not be settled in it."""
         phase = self.find(event)
         if adopts_books(event):
-            self._go_on(event, phase)
+            self.state, self.pending = self.go_on(self, event, phase)
+            self.phase, self.began = phase, event.seq
             return
         if not carries(phase.policy, self.policy) and not widens(phase.policy, self.policy):
             # What expired waits only as its later outcome is known; when the campaign was switched, it was settled.
@@ -207,41 +206,6 @@ class Fold:
                 self._settle(ref)
         self.state = phase.policy.adopt(self.state, of=self.policy)
         self.phase, self.began = phase, event.seq
-
-    def _go_on(self, event: Event, phase: Phase) -> None:
-        """Let the next policy go on with the books, with what it learns from the decisions that the log still has.
-
-        Raises:
-            Rewritten: an erasure took some of them since.
-        """
-        found = self.lessons(phase, event.seq, self.corrected if self.known > event.seq else {})
-        if found.count != read(event)["learned"]:
-            raise Rewritten(f"decisions that policy {phase.policy.name!r} learned at event {event.seq} are gone")
-        pending = Backlog()
-
-        def waiting(state: PolicyState) -> list[Decision]:
-            made = {ref: self._renewed(ref, phase, state) for ref in self.pending}
-            for ref, decision in made.items():
-                pending.add(ref, decision, self.pending.due(ref), self.pending.fate(ref))
-            return list(made.values())
-
-        alike = same_contexts(self.phase, phase)
-        self.state = continued(phase.policy, self.policy, self.state, found.state, waiting, alike=alike)
-        self.phase, self.began, self.pending = phase, event.seq, pending
-
-    def _renewed(self, ref: int, phase: Phase, state: PolicyState) -> Decision:
-        """Make a decision that waits one of another policy, with the receipt that it has."""
-        old, decided = self.pending.decision(ref, self._names), next(iter(self.about(ref)), None)
-        reason: object = "is not in the log"
-        if decided is not None and not is_erased(decided):
-            body = read(decided)
-            try:
-                context = context_of(phase.encoder, phase.policy.problem.clock, body, decided.at)
-                return renewed(old, foreign(body, context, phase.policy, state))
-            except InvalidInput as error:
-                reason = f"does not fit the policy: {error}"
-        told = "waits for its outcome (observe or cancel it first), and its case"
-        raise Conflict(f"decision {self.ids.of(ref)} {told} {reason}")
 
     def _refolded(self, event: Event, made: object) -> None:
         if event.seq < self.base:  # a mark of another policy
