@@ -27,9 +27,9 @@ _COMMANDS: dict[str, tuple[Kind, str, str]] = {
     ),
     "change": (
         "changed",
-        "change patience, what happens to expired decisions, or what follows the horizon",
-        "State one of --patience, --on-expiry and --after, or several. Waiting decisions keep the deadline that they "
-        "were given; what expires from now on is treated as --on-expiry says.",
+        "change patience, what happens to expired decisions, what follows the horizon, or the retention",
+        "State one of --patience, --on-expiry, --after and --retention, or several. Waiting decisions keep the "
+        "deadline that they were given; what expires from now on is treated as --on-expiry says.",
     ),
 }
 
@@ -46,13 +46,17 @@ def add_life(commands: argparse._SubParsersAction[Any]) -> None:
                                 help="after which the outcome of a new decision is overdue")  # fmt: skip
             parser.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
                                 help="what happens to budgets held by decisions that become overdue")  # fmt: skip
+            parser.add_argument("--retention", default=None, metavar="DAYS",
+                                help='after which cases and keys are erased, such as "90 days", or "off"')  # fmt: skip
             parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None, help=AFTER)
 
 
 def _run(o: argparse.Namespace, kind: Kind) -> int:
-    from evenhand.live.changing import Ask
+    from evenhand.live.changing import Ask, days_of
     from evenhand.live.life_commands import write_change
 
-    settings = (o.patience, o.on_expiry, o.after) if kind == "changed" else ()
+    settings: tuple[Any, ...] = ()
+    if kind == "changed":
+        settings = o.patience, o.on_expiry, o.after, None if o.retention is None else days_of(o.retention)
     print(write_change(o.store, o.campaign, Ask(kind, o.by, o.why, *settings)))
     return 0

@@ -1,19 +1,15 @@
 """Switches after an erasure: appended actions, and policies of other parts that go on with the books."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import InvalidInput
-from evenhand.live import Campaign, Conflict
-from evenhand.live.events import read
+from evenhand.live import Campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.live.switches import switches
-from evenhand.policy.saving import flatten
 from tests.live.schedules import same_fold
 
 SHOP = eh.Problem(
@@ -38,7 +34,7 @@ SHOP = eh.Problem(
 def grown(problem):
     """A problem with an action more."""
     name = f"visit {len(problem.actions)}"
-    calls = {a: 1.0 for a in problem.actions[2:]} | {name: 1.0}
+    calls = dict.fromkeys(problem.actions[2:], 1.0) | {name: 1.0}
     return replace(
         problem,
         actions=(*problem.actions, name),

@@ -20,7 +20,6 @@ from evenhand.policy.continuation import continued, learn
 from evenhand.policy.state import PolicyState
 
 
-
 @dataclass
 class Lessons:
     """Teaches a new state of a policy, in the order in which the outcomes came.
@@ -60,9 +59,7 @@ class Lessons:
         self.count += 1
 
 
-def lessons(
-    store: Readable, campaign: str, seed: int, phase: Phase, seq: int, corrected: Mapping[int, Any]
-) -> Lessons:
+def lessons(store: Readable, campaign: str, seed: int, phase: Phase, seq: int, corrected: Mapping[int, Any]) -> Lessons:
     """Return what a policy learns from all events before one, in which a later outcome replaces an earlier one.
 
     Args:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from evenhand.live.events import Event, read
 from evenhand.live.stores.base import Readable
 
-
 BOOKS = "books"  # how a policy adopts that goes on with the sums of a state, and learns again
 
 

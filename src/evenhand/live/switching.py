@@ -9,6 +9,7 @@ from typing import Any
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.anew import Anew, Books
 from evenhand.live.cases import Named, alike, same_cases
+from evenhand.live.changing import check_said
 from evenhand.live.coded import Coded
 from evenhand.live.differing import differences
 from evenhand.live.events import Conflict, Event, encode, read
@@ -31,12 +32,20 @@ class Switch:
         phase: the policy, and the encoder of its cases.
         expected: the fingerprint of the policy under which who asks believes that the campaign runs.
         by, why: texts for the log, None if there are none.
+
+    Raises:
+        InvalidInput: such a text is blank, too long or not printable.
     """
 
     phase: Phase
     expected: str
     by: str | None = None
     why: str | None = None
+
+    def __post_init__(self) -> None:
+        for field, text in (("by", self.by), ("why", self.why)):
+            if text is not None:
+                check_said(field, text)
 
     def refuse(self, now: Phase) -> None:
         """Refuse a policy that cannot continue where the present one stops, however the log is folded.

@@ -77,9 +77,7 @@ class Pace:
             state.used[replicas, :, period] += v[:, :d]
             state.counted[replicas, :, period] += rounds[:, :d]
 
-    def go_on(
-        self, state: PaceState, past: Sequence[tuple[float, Floats, Floats, Floats]], known: Bools
-    ) -> None:
+    def go_on(self, state: PaceState, past: Sequence[tuple[float, Floats, Floats, Floats]], known: Bools) -> None:
         """Enter the decided and arrived rounds and the sums of the first d rows, by period, `(),(),(d)` each."""
         d = len(self.spans)
         for begins, decided, arrived, sums in past if self.moves else ():

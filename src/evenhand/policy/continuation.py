@@ -47,7 +47,10 @@ def learn(policy: Policy, state: PolicyState, context: Context, d: Decision, out
         parts, problem = policy._assembly, policy.problem
         y, observed, exposed = named.outcomes(problem, d.plays.shape[1], outcomes)
         checks.decision(d, 1, problem.n_plays, policy.model.n_features, problem)
-        y, missing = checks.outcomes(y, observed, exposed, d, problem), np.zeros((*y.shape[:2], len(problem.names)), bool)
+        y, missing = (
+            checks.outcomes(y, observed, exposed, d, problem),
+            np.zeros((*y.shape[:2], len(problem.names)), bool),
+        )
         said = d.plays, d.counted, d.time, d.groups, d.known, y, observed, exposed
         of_problem = problem.sure, len(problem.noisy), problem.span_by_action
         _, _, r, m, learned, _, seen = entries.at_arrival(*said, *of_problem, missing)
@@ -158,7 +161,9 @@ def _past(
     for p in range(0 if state.periods is None else state.periods.shape[1]):
         table = state.periods[:, p]  # type: ignore[index]
         counts = table[:, 0, DECIDED], table[:, 0, ARRIVED]
-        periods.append((new._assembly.settlement.by_period.edges[p], *counts, books.rows(new.problem, table, rows, shares)[0]))
+        periods.append(
+            (new._assembly.settlement.by_period.edges[p], *counts, books.rows(new.problem, table, rows, shares)[0])
+        )
     return Past(first[:, DECIDED], state.t - first[:, DECIDED], first[:, ARRIVED], sums, seen, taken, waiting, periods)
 
 
@@ -167,4 +172,6 @@ def _inside(new: Policy, state: PolicyState) -> Floats:
     goals = [goal.rows for _, goal in new._assembly.can.restating]
     if not goals:
         return state.inside
-    return books.rows(new.problem, state.books, stack(goals).insides, np.ones((len(state.t), len(new.problem.columns))))[0]
+    return books.rows(
+        new.problem, state.books, stack(goals).insides, np.ones((len(state.t), len(new.problem.columns)))
+    )[0]
