@@ -17,7 +17,7 @@ from evenhand.core.validate import number, whole
 from evenhand.goals._directions import Directions
 from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due
 from evenhand.goals._pull import pull, pulled
-from evenhand.goals._resolving_state import Left, ResolvingState, end_of_run, look, rate_of_plan, start
+from evenhand.goals._resolving_state import Left, ResolvingState, end_of_run, go_on, look, rate_of_plan, start
 from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals._uses import blank_prices, caution, guarded, uses
@@ -75,8 +75,7 @@ class Resolving:
     come) of the way from the means as long as what has arrived keeps it. Before anything that it reads has arrived, its
     price is .15 max |gain| over the most that what is learned can change a play's use (`goals._uses`).
 
-    A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are those of
-    the same problem without it.
+    A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are as without.
 
     A convex set of averages takes part by tangents: where the planned final averages are outside the set, the
     half-space that touches it at the nearest point joins the plan, which is solved again.
@@ -235,15 +234,7 @@ class Resolving:
         history.keep(state.history, context, counted, self.contexts, self._cases)
 
     def go_on(self, state: ResolvingState, past: Past) -> None:
-        """Enter the sums so far; a constraint row that was not observed counts as its bound, as in `on_outcome`."""
-        known, of = self.rows.is_known, self._directions
-        counts = np.where(known, past.decided[:, None], past.arrived[:, None])
-        state.spent += past.sums + (counts - past.seen) * of.finite
-        state.counted += counts
-        state.seen += past.seen[:, of.followed]
-        state.arrived += past.arrived
-        state.cancelled += past.cancelled
-        self._pace.go_on(state.pace, past.periods, known)
+        go_on(state, past, self.rows.is_known, self._directions, self._pace)
 
     def _schedule(
         self, state: ResolvingState, due: Bools, planned: Bools, left: Floats, t: Floats, known: Floats

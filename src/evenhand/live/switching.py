@@ -16,8 +16,9 @@ from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.fold import Fold
 from evenhand.live.folding import Folding
 from evenhand.live.leases.lease import lease_of
-from evenhand.live.phases import BOOKS, Phase, mark_in, of_kept, said, same_features
+from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
 from evenhand.live.stores.base import Transaction
+from evenhand.live.switches import BOOKS
 from evenhand.policy.appending import widens
 from evenhand.policy.continuation import refuse_books
 from evenhand.problem.appended import refuse_other_actions
