@@ -14,15 +14,15 @@ Take the cases and keys of decisions out of the log of a campaign of a problem f
 those of some keys, or all before a date. What was played, what it cost and its outcomes stay, so sums and hashes do not
 change. Decisions that wait for their outcomes are refused by --key, and skipped by --before.
 
-Earlier states can then no longer be computed: audit first. The campaign continues, and accepts another policy only if
-that adopts the state, as with another rate, total, horizon or objective. It accepts no other actions, constraints,
-features or policies: switch first.
+Earlier states can then no longer be computed: audit first. The campaign continues and can be switched. A policy that
+adopts the state, as with another rate, total, horizon, objective or an appended action, keeps all that was learned;
+another model, recipe or set of constraints keeps the books, and learns again from the decisions that are left.
 Earlier backups and exports still contain what was erased. Without --key and --before the files are cleaned again, as
 after an erasure that was interrupted."""
 
 _WARNING = (
-    "note: after an erasure this campaign accepts another rate, total, horizon or objective, but no other actions, "
-    "constraints, features or policies, as these would have to learn from what is gone"
+    "note: after an erasure, a switch to another model, recipe or constraints keeps the books, but has to learn again "
+    "from the decisions that are left; one to other groups or spans of time is refused"
 )
 
 

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.live import Campaign
+from evenhand.cli import main
+from evenhand.live import Campaign, Conflict
+from evenhand.live.events import read
+from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.live.switches import switches
+from evenhand.policy.saving import flatten
 from tests.live.schedules import same_fold
+from tests.live.served import serving
+from tests.live.test_files import STATED
+from tests.live.test_switched_files import SAID, SIGNED, TOKEN, lived, write
 
 SHOP = eh.Problem(
     actions=("none", "letter", "call"),
@@ -184,3 +191,159 @@ def test_budgets_hold_and_books_stay_in_other_stores(kind, tmp_path, request):
     world.switch("lyapunov")
     assert world.books == 1
     same_everywhere(live(world, 40))
+
+
+def begun(maker, rounds=40):
+    """A campaign of which some were erased, and some wait."""
+    world = World(5, None, maker)
+    for _ in range(rounds):
+        world.decide()
+        if world.n % 4:
+            world.observe()
+    world.erase()
+    return world
+
+
+def test_the_model_is_that_of_the_decisions_that_are_left():
+    """Ridge regression in closed form, action by action; a corrected outcome counts as corrected."""
+    world = begun("resolving")
+    for _ in range(6):
+        world.revise()
+    world.switch("ridge")
+    theta = dict(flatten(world.campaign._worker.fold.state.model))[".theta"]
+    for a, action in enumerate(SHOP.actions):
+        some = [(said, y) for said, y in world.done.values() if y is not None and said.action == action]
+        bodies = [read(next(iter(world.store.about("shop", said.id)))) for said, _ in some]
+        contexts = [world.campaign.encoder.context(body["case"], None, None) for body in bodies]
+        x = np.array([context.features[0, a, 1:] for context in contexts]).reshape(-1, 2)
+        y = np.array([[one["answer"], one["cents"]] for _, one in some]).reshape(-1, 2)
+        np.testing.assert_allclose(theta[a], np.linalg.solve(np.eye(2) + x.T @ x, x.T @ y).T, atol=1e-9)
+    (one,) = switches(world.store, "shop")
+    gone = sum(y is None for _, y in world.done.values())
+    assert (one.adopts, one.unlearned) == ("books", gone)
+    assert f"adopted the books, and learned again, but not from {gone} decisions" in str(one)
+    same_everywhere(world)
+
+
+def test_a_budget_that_begins_counts_what_was_spent_and_what_waits():
+    world = World(5, None)
+    plain = replace(SHOP, subject_to=SHOP.subject_to[1:2])
+    world.policies = [MAKERS["pgd"](plain)]
+    world.campaign = Campaign.open(world.store, "plain", world.policies[0], on_expiry="hold")
+    for _ in range(40):
+        world.decide()
+        if world.n % 4:
+            world.observe()
+    world.erase()
+    paid = sum(said.action != "none" for said in world.waits.values())
+    assert paid, "some wait that may cost something"
+    world.campaign.switch(MAKERS["resolving"](SHOP))
+    account = world.campaign.status().accounts["cents"]
+    assert account.held == 4.0 * paid
+    observed = [read(e)["y"]["cents"] for e in world.store.scan("plain", kinds=("observed",))]
+    assert account.spent == sum(observed)
+    for said in world.waits.values():
+        world.campaign.observe(said.id, {"answer": 0.0, "cents": 1.0 * (said.action != "none")})
+    after = world.campaign.status().accounts["cents"]
+    assert (after.spent, after.held) == (account.spent + paid, 0.0)
+    assert eh.live.audit(world.store, "plain", [world.policies[0], world.campaign.policy]).clean
+
+
+def test_corrections_after_the_switch_are_in_budgets_at_once_and_learned_in_their_places():
+    world = begun("resolving", rounds=12)
+    for _ in range(14):
+        world.decide()
+        world.observe()
+    at = world.campaign._worker.fold.seq
+    world.switch("ridge")
+    said, y = next(z for z in world.done.values() if z[1] is not None and z[1]["cents"] > 1)
+    before = world.campaign.status().accounts["cents"].spent
+    world.campaign.observe(said.id, {**y, "cents": y["cents"] - 1}, revise=True)
+    assert world.campaign.status().accounts["cents"].spent == before - 1
+    for _ in range(14):
+        world.decide()
+        world.observe()
+    after = world.campaign._worker.fold.erased
+    own = [said for said, y in world.done.values() if y is not None and said.id > after and said.action != "none"]
+    between, late = (next(said for said in own if (said.id > at) is later) for later in (False, True))
+    before = dict(flatten(world.campaign._worker.fold.state.model))[".theta"].copy()
+    for one in (between, late):
+        world.campaign.observe(one.id, {"answer": 0.125, "cents": 0.0}, revise=True)
+    assert world.campaign.relearn()
+    assert (dict(flatten(world.campaign._worker.fold.state.model))[".theta"] != before).any()
+    same_everywhere(world)
+
+
+def test_another_worker_takes_what_was_learned_from_the_snapshot(monkeypatch):
+    world = begun("resolving")
+    world.campaign.refresh()
+    other = Campaign.open(world.store, "shop", [*world.policies, MAKERS["ridge"](SHOP)][:1])
+    other._worker.folding.phases.give(type(other._worker.fold.phase)(MAKERS["ridge"](SHOP), other.encoder))
+    world.switch("ridge")
+    monkeypatch.setattr("evenhand.live.folding.lessons", lambda *_: pytest.fail("it learned again"))
+    other.refresh()
+    same_fold(world.campaign, other)
+
+
+def test_what_waits_and_does_not_fit_the_policy_is_named():
+    world = begun("resolving")
+    fewer = replace(SHOP, features=(eh.Categorical("town", ("x", "y")),))
+    before = list(world.campaign.events())
+    with pytest.raises(Conflict, match=r"decision \d+ waits for its outcome .*does not fit the policy: age"):
+        world.campaign.switch(eh.resolving(fewer, eh.PerAction.of(fewer)))
+    assert list(world.campaign.events()) == before
+    world.decide()
+    same_everywhere(world)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"groups": (eh.Groups("zone", ("town", "farm", "sea")),)}, "problem.columns"),
+        ({"outcomes": (SHOP.outcomes[0], eh.Outcome("cents", high=5.0), SHOP.outcomes[2])}, "problem.outcomes"),
+        ({"subject_to": (eh.Budget("calls", total=9, hard=True, per=30),)}, "subject_to, until, traffic"),
+    ],
+)
+def test_books_of_other_sums_are_refused_by_name(change, field):
+    world = begun("pgd")
+    other = replace(SHOP, **change)
+    with pytest.raises(Conflict, match=f"nor its books: adopt: .*{field}"):
+        world.campaign.switch(eh.resolving(other, eh.PerAction.of(other)))
+
+
+def test_a_problem_file_with_an_action_more_and_one_of_another_recipe(tmp_path, capsys):
+    """By the command, over HTTP, and by a server that goes on; the report and the page say how."""
+    file, url = write(tmp_path, STATED), f"sqlite:///{tmp_path}/post.db"
+    campaign = eh.live.open_campaign(url, "post", file)
+    lived(campaign, 30)
+    late = campaign.decide({"age": 33, "town": "south"}, key="late")
+    assert main(["erase", url, "--key", "3", "--key", "4", "--by", "a", "--why", "b"]) == 0
+    assert "learn again from the decisions that are left" in capsys.readouterr().err
+    x = campaign.encoder.context({"age": 44, "town": "north"}, None, None).features
+    w, none = np.ones((1, 1, 1, 1)), np.zeros((1, 0))
+    campaign.refresh()
+    said = campaign.policy.model.value(campaign._worker.fold.state.model, x, w, none).mean
+    more = STATED.replace('"B" = "b"', '"B" = "b", "C" = "c"').replace("b = 1", "b = 1, c = 1")
+    assert main(["switch", url, str(write(tmp_path, more)), *SAID]) == 0
+    assert "it adopted the state" in capsys.readouterr().out
+    campaign.observe(late.id, {"visit": 0.0})  # which reads of the switch first
+    assert campaign.policy.problem.actions == ("none", "a", "b", "c")
+    fold = campaign._worker.fold
+    now = fold.encoder.context({"age": 44, "town": "north"}, None, None).features
+    before = campaign._worker.before(fold.seq)  # the late outcome
+    np.testing.assert_array_equal(fold.policy.model.value(before.state.model, now, w, none).mean[..., :3], said)
+    other = more.replace("[policy]", '[policy]\nname = "resolving"').replace("step = 0.01\n", "")
+    with serving(app(campaign, token=TOKEN)) as client:
+        client.headers["Authorization"] = f"Bearer {TOKEN}"
+        told = client.post("/switch", json={"problem": other, **SIGNED}).json()
+        assert (told["adopts"], told["unlearned"], told["new"]) == ("books", 2, True)
+        assert told["because"]
+        assert client.get("/report").json()["switches"][-1]["unlearned"] == 2
+    campaign.save_report(tmp_path / "page.html")
+    assert "the books, and learned again, but not from 2 decisions" in (tmp_path / "page.html").read_text()
+    lived(campaign, 20, 100)
+    same_fold(campaign, eh.live.open_campaign(url, "post", None))
+    assert main(["audit", url]) == 0
+    out = capsys.readouterr().out
+    assert "it adopted the books" in out
+    assert "every decision that was recomputed is as it was stored" in out
