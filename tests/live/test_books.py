@@ -124,7 +124,8 @@ class World:
     def switch(self, maker=None):
         """To an appended action, or to another policy."""
         if maker is None and self.rng.random() < 0.4 and len(self.problem.actions) < 6:
-            self.problem = grown(self.problem)
+            for _ in range(1 + self.n % 2):
+                self.problem = grown(self.problem)
         else:
             self.maker = maker or str(self.rng.choice(list(MAKERS)))
         new = MAKERS[self.maker](self.problem)

@@ -140,7 +140,7 @@ class Retention:
         """Return for JSON how the rule stands, None without one.
 
         `due` and `waiting` count decisions that are older than the rule says, at most 10,000; those that wait stay
-        until their outcomes come. `late` is by how many days the oldest one is overdue.
+        until their outcomes come. `late` is since how many days the oldest one is due.
         """
         worker = self._worker
         now, life = worker.one(lambda log: (log.now, worker.fold.life))
@@ -149,6 +149,7 @@ class Retention:
         last, until = Run.last(worker.store, worker.name), now - int(float(life.retention) * DAY)
         old = list(islice(self._old(last, until), _MOST))
         due = [event for event in old if event.seq not in worker.fold.pending]
+        stated = next(iter(worker.store.scan(worker.name, life.rule - 1)))
         then = now if last is None or last.more else max(last.until + DAY + now - until, now)
         return {
             "days": life.retention,
@@ -157,7 +158,7 @@ class Retention:
             "next": written(then),
             "due": len(due),
             "waiting": len(old) - len(due),
-            "late": (until - min(event.at for event in due)) / DAY if due else 0.0,
+            "late": (now - max(min(event.at for event in due) + now - until, stated.at)) / DAY if due else 0.0,
             "trouble": self.trouble,
         }
 
