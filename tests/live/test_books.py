@@ -208,8 +208,9 @@ def begun(maker, rounds=40):
 def test_the_model_is_that_of_the_decisions_that_are_left():
     """Ridge regression in closed form, action by action; a corrected outcome counts as corrected."""
     world = begun("resolving")
-    for _ in range(6):
+    for _ in range(20):
         world.revise()
+    assert list(world.store.scan("shop", kinds=("revised",)))
     world.switch("ridge")
     theta = dict(flatten(world.campaign._worker.fold.state.model))[".theta"]
     for a, action in enumerate(SHOP.actions):
@@ -248,6 +249,22 @@ def test_a_budget_that_begins_counts_what_was_spent_and_what_waits():
     after = world.campaign.status().accounts["cents"]
     assert (after.spent, after.held) == (account.spent + paid, 0.0)
     assert eh.live.audit(world.store, "plain", [world.policies[0], world.campaign.policy]).clean
+
+
+def test_a_budget_that_stays_beside_one_that_ends_keeps_what_it_holds_for_good():
+    """Where an outcome was not observed, the worst case of the play stays held, which is nothing where it was free."""
+    world = begun("pgd", rounds=12)
+    for _ in range(8):
+        world.decide()
+    for said in list(world.waits.values())[:-1]:
+        world.campaign.observe(said.id, {"answer": 0.0, "cents": None})
+    before = world.campaign.status().accounts["cents"]
+    assert before.held > 0.0
+    alone = replace(SHOP, subject_to=SHOP.subject_to[:1])
+    world.campaign.switch(MAKERS["resolving"](alone))
+    after = world.campaign.status().accounts
+    assert (after["cents"].spent, after["cents"].held) == (before.spent, before.held)
+    assert set(after) == {"cents"}
 
 
 def test_corrections_after_the_switch_are_in_budgets_at_once_and_learned_in_their_places():
