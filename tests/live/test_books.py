@@ -256,6 +256,9 @@ def test_a_budget_that_stays_beside_one_that_ends_keeps_what_it_holds_for_good()
     world = begun("pgd", rounds=12)
     for _ in range(8):
         world.decide()
+    case = {"age": 30.0, "zone": "town"}
+    free = world.campaign.decide(case, key="free", offered=("none",))
+    world.campaign.observe(free.id, {"answer": 0.0, "cents": None})
     for said in list(world.waits.values())[:-1]:
         world.campaign.observe(said.id, {"answer": 0.0, "cents": None})
     before = world.campaign.status().accounts["cents"]

@@ -13,13 +13,14 @@ from evenhand.core.protocols import has
 from evenhand.live.erasing import erase_some, scrub
 from evenhand.live.events import Busy, Event, is_erased, read, written
 from evenhand.live.life import Life
-from evenhand.live.stores.base import OnlyRead, Readable, Transaction
+from evenhand.live.stores.base import OnlyRead, Transaction
 from evenhand.live.worker import Worker
 
 DAY = 86_400 * 10**6  # microseconds
 TURN = 200  # decisions of a transaction, since others wait for its lock
 MANY = 2_000  # decisions that are due, which do not wait until a day is over
 _LOOKS = DAY // 144  # from one look at what is due to the next
+_AGAIN = DAY // 1440  # until the next try, where the store was busy
 _MOST = 10_000  # decisions that a status counts
 BY = "retention"
 
@@ -40,16 +41,6 @@ class Run:
     start: int
     more: bool
 
-    @staticmethod
-    def last(store: Readable, name: str) -> Run | None:
-        """Return the latest one of a campaign, None if nothing was erased by a rule."""
-        found = None
-        for event in store.scan(name, kinds=("erased",)):
-            body = read(event._replace(own=None))
-            if "until" in body:
-                found = Run(event.at, body["until"], body["from"], body["more"])
-        return found
-
 
 class Retention:
     """Carries out the rule of a campaign, a little at each call, and says how it stands.
@@ -64,6 +55,8 @@ class Retention:
     def __init__(self, worker: Worker) -> None:
         self._worker, self._look, self.trouble = worker, 0, ""
         self._reached = 0, 0  # the time of the latest run, and the last decision that was erased
+        self._seen = 0  # the latest erasure that was read
+        self._found: Run | None = None
         self._unclean = False  # whether the files of the store are still to be cleaned
 
     def go_on(self) -> bool:
@@ -83,7 +76,7 @@ class Retention:
         try:
             more = self._turn(now, life)
         except Busy:
-            self._look = now
+            self._look = now + _AGAIN
             raise
         except EvenhandError as error:
             self.trouble = f"{type(error).__name__}: {error}"
@@ -93,7 +86,7 @@ class Retention:
         return more
 
     def _turn(self, now: int, life: Life) -> bool:
-        worker, last = self._worker, Run.last(self._worker.store, self._worker.name)
+        worker, last = self._worker, self._last()
         until = now - int(float(life.retention) * DAY)
         if last is not None and last.more:
             until = min(until, last.until)
@@ -114,6 +107,14 @@ class Retention:
             scrub(worker)
             self._unclean = False
         return False
+
+    def _last(self) -> Run | None:
+        """Return what the log says of the latest turn, None if nothing was erased by a rule."""
+        for event in self._worker.store.scan(self._worker.name, self._seen, ("erased",)):
+            body, self._seen = read(event._replace(own=None)), event.seq
+            if "until" in body:
+                self._found = Run(event.at, body["until"], body["from"], body["more"])
+        return self._found
 
     def _old(self, last: Run | None, until: int) -> Iterator[Event]:
         """Yield the decisions before a time that have cases, as far as the last run did not see them."""
@@ -146,7 +147,7 @@ class Retention:
         now, life = worker.one(lambda log: (log.now, worker.fold.life))
         if life.retention == "off":
             return None
-        last, until = Run.last(worker.store, worker.name), now - int(float(life.retention) * DAY)
+        last, until = self._last(), now - int(float(life.retention) * DAY)
         old = list(islice(self._old(last, until), _MOST))
         due = [event for event in old if event.seq not in worker.fold.pending]
         stated = next(iter(worker.store.scan(worker.name, life.rule - 1)))
