@@ -158,6 +158,11 @@ class Fold:
         found.state, found.pending = deepcopy(self.state), self.pending.copied()
         return found
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the log has all that a fold from its first event on needs."""
+        return not self.erased
+
     def is_late(self, context: Context) -> bool:
         """Return whether the next decision would be one after the horizon, or after the end of a run with dates."""
         return ended(self.policy.problem, float(self.state.t[0]), time_of(context))

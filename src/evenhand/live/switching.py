@@ -100,7 +100,7 @@ class Switch:
     def _adopts(self, fold: Fold) -> bool:
         """Return whether adoption is tried. Where actions bring features along, only what cannot be folded anew is."""
         known = isinstance(self.phase.encoder, Coded | Named)
-        return not widens(self.phase.policy, fold.policy) or (known and bool(fold.erased))
+        return not widens(self.phase.policy, fold.policy) or (known and not fold.is_whole)
 
     def adopted(self, log: Transaction, fold: Fold) -> tuple[Fold | None, dict[str, Any]]:
         """Return the fold after the switch if the policy can adopt the state, and the body of its event.
@@ -121,9 +121,9 @@ class Switch:
                 adopted, reason = None, str(error)
         if adopted is not None:
             return adopted, body | {"adopts": True}
-        if fold.erased:
+        if not fold.is_whole:
             self._refuse_books(fold, reason)
-        return None, body | {"adopts": BOOKS if fold.erased else False, "because": reason}
+        return None, body | {"adopts": False if fold.is_whole else BOOKS, "because": reason}
 
     def anew(self, folding: Folding, fold: Fold, body: dict[str, Any], last: int) -> Anew | Books:
         """Return what makes the fold after the switch, while no lock is held: of the log, or of the books."""
