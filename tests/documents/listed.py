@@ -135,7 +135,7 @@ ELSEWHERE = {
     "python -m tests.notebooks": "tests/notebooks/test_notebooks.py::test_a_notebook_runs_and_shows_what_is_stored",
     **dict.fromkeys(("python -m tests.tables NAME", 'python -m tests.tables NAME "COMMAND"'),
                     "tests/documents/test_tables.py::test_what_a_command_prints_is_stored_and_stored_again"),
-    "python -m tests.optima": "tests/optima/test_optima.py::test_the_page_shows_this_table",
+    "python -m tests.optima": "tests/optima/test_optima.py::test_the_page_shows_a_share_where_a_recipe_accepts_a_world",
     "python -m tests.optima calibrate": "tests/optima/test_optima.py::test_the_stated_share_is_reached",
     **{f"python examples/gallery/{use}": USES for use in
        ("ads.py", "ads.py 20 0.30", "court.py", "emails.py", "emails.py 5", "gpus.py", "jobs.py", "playlists.py",

@@ -15,8 +15,8 @@ from evenhand.live.changing import check_said
 from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.events import Busy, Conflict, Damaged, Event, Unknown, read
 from evenhand.live.ids import Ids, restored
-from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import LIFE, Life
+from evenhand.live.opening import refuse_pool
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores._clock import clock
 from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store
