@@ -115,6 +115,7 @@ def test_a_paused_campaign_expires_and_says_so():
     assert budget(campaign) == (0.0, 0.0)
     assert campaign.report()["life"] == {
         **ANNA, "state": "paused", "since": 10**9, "patience": 10, "on_expiry": "release", "after": "nothing",
+        "retention": "off", "rule": 0,
     }  # fmt: skip
 
 

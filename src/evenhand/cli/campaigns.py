@@ -6,7 +6,7 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.cli.arguments import AFTER, add_campaign, add_command, add_name, add_reason, add_store
 
@@ -45,9 +45,9 @@ Take the cases and keys of decisions out of the log of a campaign of a problem f
 those of some keys, or all before a date. What was played, what it cost and its outcomes stay, so sums and hashes do not
 change. Decisions that wait for their outcomes are refused by --key, and skipped by --before.
 
-Earlier states can then no longer be computed: audit first. The campaign continues, and accepts another policy only if
-that adopts the state, as with another rate, total, horizon or objective. It accepts no other actions, constraints,
-features or policies: switch first.
+Earlier states can then no longer be computed: audit first. The campaign continues and can be switched. A policy that
+adopts the state, as with another rate, total, horizon, objective or an appended action, keeps all that was learned;
+another model, recipe or set of constraints keeps the books, and learns again from the decisions that are left.
 Earlier backups and exports still contain what was erased. Without --key and --before the files are cleaned again, as
 after an erasure that was interrupted."""
 AUDIT = """\
@@ -57,8 +57,8 @@ REPORT = """\
 Write the page that `evenhand serve` shows, as one HTML file that loads nothing: budgets and their pace, constraints by
 group, actions over time, outcomes, and the latest decisions."""
 _WARNING = (
-    "note: after an erasure this campaign accepts another rate, total, horizon or objective, but no other actions, "
-    "constraints, features or policies, as these would have to learn from what is gone"
+    "note: after an erasure, a switch to another model, recipe or constraints keeps the books, but has to learn again "
+    "from the decisions that are left; one to other groups or spans of time is refused"
 )
 _SERVERS = "Servers follow at their next request; the log records who asked and why."
 _LIFE: dict[str, tuple[Kind, str, str]] = {
@@ -75,9 +75,9 @@ _LIFE: dict[str, tuple[Kind, str, str]] = {
     ),
     "change": (
         "changed",
-        "change patience, what happens to expired decisions, or what follows the horizon",
-        "State one of --patience, --on-expiry and --after, or several. Waiting decisions keep the deadline that they "
-        "were given; what expires from now on is treated as --on-expiry says.",
+        "change patience, what happens to expired decisions, what follows the horizon, or the retention",
+        "State one of --patience, --on-expiry, --after and --retention, or several. Waiting decisions keep the "
+        "deadline that they were given; what expires from now on is treated as --on-expiry says.",
     ),
 }
 
@@ -136,6 +136,8 @@ def _add_life(commands: Commands) -> None:
                                 help="after which the outcome of a new decision is overdue")  # fmt: skip
             parser.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
                                 help="what happens to budgets held by decisions that become overdue")  # fmt: skip
+            parser.add_argument("--retention", default=None, metavar="DAYS",
+                                help='after which cases and keys are erased, such as "90 days", or "off"')  # fmt: skip
             parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None, help=AFTER)
 
 
@@ -203,10 +205,12 @@ def _audit(o: argparse.Namespace) -> int:
 
 
 def _change(o: argparse.Namespace, kind: Kind) -> int:
-    from evenhand.live.changing import Ask
+    from evenhand.live.changing import Ask, days_of
     from evenhand.live.life_commands import write_change
 
-    settings = (o.patience, o.on_expiry, o.after) if kind == "changed" else ()
+    settings: tuple[Any, ...] = ()
+    if kind == "changed":
+        settings = o.patience, o.on_expiry, o.after, None if o.retention is None else days_of(o.retention)
     print(write_change(o.store, o.campaign, Ask(kind, o.by, o.why, *settings)))
     return 0
 

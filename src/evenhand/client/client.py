@@ -193,6 +193,7 @@ class Client:
         patience: float | None = None,
         on_expiry: Literal["hold", "fallback", "release"] | None = None,
         after: Literal["nothing", "stop", "go on"] | None = None,
+        retention: float | Literal["off"] | None = None,
     ) -> bool:
         """Change settings from now on, as `Campaign.change` does; returns False if they already have these values.
 
@@ -201,8 +202,10 @@ class Client:
             patience: seconds until an outcome is overdue, for decisions from now on.
             on_expiry: what happens to budgets that overdue decisions hold.
             after: whether nothing is played, nothing is decided, or decisions go on after the horizon.
+            retention: the days after which cases and keys are erased, or "off".
         """
         asked = {"why": why, "by": by, "patience": patience, "on_expiry": on_expiry, "after": after}
+        asked["retention"] = retention
         return self._is_new("change", asked)
 
     def switch(self, problem: str, *, why: str, by: str | None = None, expected: str | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from evenhand.core import faces
 from evenhand.core.checked import shown
@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.live.beginning import DAY, New, begin
 from evenhand.live.cases import Case, Encoder, Named, Teacher, refuse_unfit
-from evenhand.live.changing import Ask, check_said
+from evenhand.live.changing import Ask
 from evenhand.live.dashboard.file import write_file
 from evenhand.live.dashboard.report import report
 from evenhand.live.deciding import keys_of
@@ -28,6 +28,7 @@ from evenhand.live.phases import Phase
 from evenhand.live.proof import Head
 from evenhand.live.recalling import recall
 from evenhand.live.replies import Reply
+from evenhand.live.retention import Retention
 from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.switching import Switch
 from evenhand.live.together import in_parts, spread
@@ -59,16 +60,13 @@ class Campaign:
     ...                   maximize="answer", subject_to=(eh.Budget("cents", total=8000),))
     >>> campaign = Campaign.open("memory://", "autumn", eh.resolving(shop, eh.PerAction.of(shop)))
     >>> decision = campaign.decide({"age": 33}, key="customer-17")
-    >>> decision.action in shop.actions
-    True
-    >>> campaign.observe(decision.id, {"answer": 1})
-    True
-    >>> campaign.status().waiting
-    0
+    >>> decision.action in shop.actions, campaign.observe(decision.id, {"answer": 1})
+    (True, True)
     """
 
     def __init__(self, worker: Worker, terms: Terms, *, owner: bool = False) -> None:
         self._worker, self.terms, self._owner = worker, terms, owner  # `owner`: of the store, which closes with it
+        self._rule = Retention(worker)
 
     def __enter__(self) -> Campaign:
         return self
@@ -241,6 +239,7 @@ class Campaign:
         patience: float | None = None,
         on_expiry: OnExpiry | None = None,
         after: After | None = None,
+        retention: float | Literal["off"] | None = None,
     ) -> bool:
         """Change settings from now on; returns False if they already have these values.
 
@@ -250,14 +249,15 @@ class Campaign:
             on_expiry: for whatever expires from now on, whenever it was decided.
             after: the horizon or the last day: "nothing" is played then, new keys raise `Ended` ("stop"), or decisions
                 "go on" with what is left of the budgets, all of which have to be hard.
+            retention: the days after which servers, and `refresh`, erase cases and keys, as `erase(before=...)` does.
 
         Raises:
-            InvalidInput: an invalid setting, or "go on" with a budget that no hard limit keeps, or "fallback" with a
-                hard budget that waits for an outcome without one.
+            InvalidInput: an invalid setting, "go on" with a soft budget, or "fallback" with a hard one without any.
+            CannotErase: a retention, and a policy from whose state no case can be taken, or that cannot be kept.
         """
         if on_expiry is not None:
             warn_of_jams(on_expiry, self.policy)
-        return self._change(Ask("changed", by, why, patience, on_expiry, after))
+        return self._change(Ask("changed", by, why, patience, on_expiry, after, retention))
 
     def _change(self, ask: Ask) -> bool:
         return self._worker.one(lambda log: Verbs(self._worker, log).change(ask))
@@ -266,6 +266,11 @@ class Campaign:
     def life(self) -> Life:
         """Whether the campaign runs, is paused or has ended, who decided so, and its present settings."""
         return self._worker.look(lambda fold: fold.life)
+
+    @property
+    def retention(self) -> dict[str, Any] | None:
+        """How the rule of retention stands: its last and next run, and what is due; None without a rule."""
+        return self._rule.status()
 
     def switch(
         self,
@@ -279,9 +284,9 @@ class Campaign:
         """Continue with another policy, which adopts the state: what was spent stays spent, and what was learned stays.
 
         Where it cannot, such as one with another model, the log is folded anew: the policy learns from all outcomes in
-        it. Workers of problem files continue with the new file by themselves. Those of policies written in Python fail
-        with `Conflict`, and have to open the campaign with the new policy, from a snapshot that is saved now; to fold
-        the log again, they need all policies since the last switch that did not adopt.
+        it; after an erasure, it adopts the books and learns from what is left. Workers of problem files continue with
+        the new file by themselves. Those of policies in Python fail with `Conflict`, and have to open the campaign with
+        the new one, from a snapshot that is saved now, or with all since the last switch that did not adopt.
 
         Args:
             policy: the policy that decides from now on.
@@ -293,13 +298,10 @@ class Campaign:
             InvalidInput: the policy has other outcomes or numbers of plays, other actions than those so far and
                 appended ones, or would play a withdrawn action; its horizon or end is over; or a text is none.
             Ended: the campaign has ended.
-            Conflict: somebody else switched first; or something was erased, and the policy cannot adopt the state.
+            Conflict: somebody else switched first; or something was erased, and the policy cannot go on with the books.
         """
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
-        for field, text in (("by", by), ("why", why)):
-            if text is not None:
-                check_said(field, text)
         refuse_unfit(policy)
         now = self._worker.fold.phase
         encoder = encoder or (Named(policy) if isinstance(now.encoder, Named) else now.encoder)
@@ -327,8 +329,6 @@ class Campaign:
 
     def explain(self, decision: int) -> str:
         """Explain a decision in numbers: the prices, values and limits at the time it was made.
-
-        The events before it are folded again, starting from the latest snapshot before it if there is one.
 
         Raises:
             Conflict: another policy made it before the log was folded anew or is not known, or it was erased.
@@ -365,8 +365,8 @@ class Campaign:
         write_file(self, path)
 
     def refresh(self) -> bool:
-        """Read events of other workers, expire overdue decisions (1,000), learn corrections; True if more are due."""
-        return self._worker.keep_up()
+        """Read new events, expire overdue decisions, learn corrections, erase what is too old; True if more is due."""
+        return self._worker.keep_up() or self._rule.go_on()
 
     def head(self) -> Head:
         """Return the number and the hash of the last event; kept elsewhere, a later audit compares it with the log."""
@@ -392,8 +392,7 @@ class Campaign:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        found = History.of(self._worker.store, self.name)
-        return data_frame(list(found), list(found.columns))
+        return data_frame(list(found := History.of(self._worker.store, self.name)), list(found.columns))
 
     def events(self) -> Iterator[Event]:
         """Iterate over all events of the log."""

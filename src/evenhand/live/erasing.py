@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -54,10 +55,10 @@ def erase(worker: Worker, keys: Collection[str], before: date | None, who: str, 
         raise InvalidInput("before", "none beside keys", before)
     found = Erasure(decisions=())
     if before is not None:
-        found = _by_date(worker, before, who, why)
+        found = _by_date(worker, before, {"by": who, "why": why})
     elif keys:
-        found = _by_key(worker, keys, who, why)
-    _scrub(worker)
+        found = _by_key(worker, keys, {"by": who, "why": why})
+    scrub(worker)
     return found
 
 
@@ -77,7 +78,7 @@ def time_of(text: str) -> datetime:
         raise InvalidInput("before", told, shown(text)) from None
 
 
-def _by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasure:
+def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any]) -> Erasure:
     """Erase the decisions of some keys, all or none; see `Campaign.erase`."""
     if isinstance(keys, str) or not keys or len(set(keys)) > MOST:
         raise InvalidInput("keys", f"a list of 1 to {MOST:,} keys", shown(keys))
@@ -100,10 +101,10 @@ def _by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasur
             found.append(event)
         return sorted(found)
 
-    return Erasure(decisions=_erased(worker, chosen, who, why))
+    return Erasure(decisions=erase_some(worker, chosen, note))
 
 
-def _by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
+def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
     """Erase the decisions before a date, some at a time; see `Campaign.erase`."""
     if not isinstance(before, date):
         raise InvalidInput("before", "a date", shown(before))
@@ -133,12 +134,12 @@ def _by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
                     yield event
 
     found: tuple[int, ...] = ()
-    while some := _erased(worker, lambda log: list(islice(old(log), _TURN)), who, why):
+    while some := erase_some(worker, lambda log: list(islice(old(log), _TURN)), note):
         found += some
     return Erasure(decisions=found, waiting=waiting, unsealed=unsealed)
 
 
-def _scrub(worker: Worker) -> None:
+def scrub(worker: Worker) -> None:
     """Clean the files of the store of what was erased.
 
     Raises:
@@ -148,8 +149,8 @@ def _scrub(worker: Worker) -> None:
         worker.store.scrub()
 
 
-def _erased(worker: Worker, chosen: Callable[[Transaction], list[Event]], who: str, why: str) -> tuple[int, ...]:
-    """Erase the decisions that are chosen in a transaction; returns their numbers.
+def erase_some(worker: Worker, chosen: Callable[[Transaction], list[Event]], note: dict[str, Any]) -> tuple[int, ...]:
+    """Erase the decisions that are chosen in a transaction; returns their numbers. `note` is for the event.
 
     Corrections are learned first, while others decide; so are those that came meanwhile.
     """
@@ -161,7 +162,7 @@ def _erased(worker: Worker, chosen: Callable[[Transaction], list[Event]], who: s
             return None
         events = chosen(log)
         if events:
-            _erase(worker, log, log, events, {"by": who, "why": why})
+            _erase(worker, log, log, events, note)
         return tuple(worker.fold.ids.of(event.seq) for event in events)
 
     found, times = None, 0
@@ -172,7 +173,7 @@ def _erased(worker: Worker, chosen: Callable[[Transaction], list[Event]], who: s
     return found
 
 
-def _erase(worker: Worker, log: Transaction, store: Erasing, events: list[Event], note: dict[str, str]) -> None:
+def _erase(worker: Worker, log: Transaction, store: Erasing, events: list[Event], note: dict[str, Any]) -> None:
     """Append the event of an erasure, which keeps the state after it, and take the personal parts of others away."""
     clock, encoder = worker.policy.problem.clock, worker.encoder
     bodies = [read(event) for event in events]

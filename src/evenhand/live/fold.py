@@ -16,8 +16,8 @@ from evenhand.live.events import KINDS, Conflict, Event, encode, is_erased, read
 from evenhand.live.ids import Ids
 from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
-from evenhand.live.phases import Phase, adopts, mark_in
-from evenhand.policy.adoption import carries
+from evenhand.live.phases import Phase, adopts, adopts_books, mark_in
+from evenhand.policy.adoption import carries, widens
 from evenhand.policy.corrections import Settled, revise
 from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
@@ -90,6 +90,7 @@ class Fold:
             the event of its expiry states another. It stays reserved until an outcome arrives, is settled with the
             outcomes' `fallback`, or is released.
         about: returns a committed decision and the events about it.
+        go_on: returns the state with which a policy goes on with the books at an event, and what waits then.
         corrected: by decision, the outcome that replaces an earlier one, as of event `known`.
         known: the last event that `corrected` takes into account.
     """
@@ -101,6 +102,7 @@ class Fold:
     seed: int
     on_expiry: OnExpiry
     about: Callable[[int], Sequence[Event]]
+    go_on: Callable[[Fold, Event, Phase], tuple[PolicyState, Backlog]]
     corrected: Mapping[int, Any] = field(default_factory=dict)
     known: int = 0
 
@@ -156,6 +158,11 @@ class Fold:
         found.state, found.pending = deepcopy(self.state), self.pending.copied()
         return found
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the log has all that a fold from its first event on needs."""
+        return not self.erased
+
     def is_late(self, context: Context) -> bool:
         """Return whether the next decision would be one after the horizon, or after the end of a run with dates."""
         return ended(self.policy.problem, float(self.state.t[0]), time_of(context))
@@ -194,7 +201,11 @@ class Fold:
     def _adopt(self, event: Event) -> None:
         """Let the next policy adopt the state, except of what could not be settled in it."""
         phase = self.find(event)
-        if not carries(phase.policy, self.policy):
+        if adopts_books(event):
+            self.state, self.pending = self.go_on(self, event, phase)
+            self.phase, self.began = phase, event.seq
+            return
+        if not carries(phase.policy, self.policy) and not widens(phase.policy, self.policy):
             # What expired waits only as its later outcome is known; when the campaign was switched, it was settled.
             for ref in [ref for ref in self.pending if self.pending.fate(ref)]:
                 self._settle(ref)

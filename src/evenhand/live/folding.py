@@ -10,14 +10,17 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
+from evenhand.live.backlog import Backlog
 from evenhand.live.cases import Teacher
 from evenhand.live.events import Conflict, Event, is_erased, read
 from evenhand.live.fold import Fold, Mark, Rewritten, Survey
+from evenhand.live.lessons import go_on, lessons
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Phase, Phases, mark_in, missing
 from evenhand.live.runs import fold_runs
 from evenhand.live.snapshots import BrokenSnapshot, began, dump, restore
 from evenhand.live.stores.base import Store
+from evenhand.policy.state import PolicyState
 
 Events = Callable[[int], Iterable[Event]]  # the events after a number, in order
 MOST = 16  # snapshots that are kept
@@ -42,6 +45,7 @@ class Folding:
         terms: the campaign's terms.
         teacher: trains the policy before the first decision.
         base: the event, `opened` or the last `switched` that does not adopt.
+        trusts: whether a policy that goes on with the books takes what it learned from a snapshot.
     """
 
     store: Store
@@ -50,6 +54,7 @@ class Folding:
     terms: Terms
     teacher: Teacher | None
     base: Event
+    trusts: bool = True
 
     @property
     def mark(self) -> str:
@@ -182,7 +187,23 @@ class Folding:
             seed=terms.seed,
             on_expiry=terms.on_expiry,
             about=partial(self.store.about, self.name),
+            go_on=self._go_on,
         )
+
+    def _go_on(self, fold: Fold, event: Event, phase: Phase) -> tuple[PolicyState, Backlog]:
+        """Return the state in which a policy goes on with the books: from the snapshot of the switch if there is one.
+
+        So that workers that read of the switch need not learn again within their transactions.
+        """
+        found = self.store.snapshot(self.name, self.mark, event.seq + 1) if self.trusts else None
+        if found is not None and found[0] == event.seq:
+            kept = self.fresh(event)
+            with suppress(BrokenSnapshot):
+                if not restore(kept, found[1]) and kept.known == fold.known:
+                    return kept.state, kept.pending
+        later = fold.corrected if fold.known > event.seq else {}
+        learned = lessons(self.store, self.name, self.terms.seed, phase, event.seq, later)
+        return go_on(fold, event, phase, learned)
 
     def keep(self, fold: Fold, *, ahead: bool = False) -> int:
         """Store a snapshot of a fold; returns its size in bytes; `ahead` if its mark is still to be written.

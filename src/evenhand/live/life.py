@@ -13,7 +13,7 @@ from evenhand.problem.ended import After
 OnExpiry = Literal["hold", "fallback", "release"]
 FATES: tuple[OnExpiry, ...] = ("hold", "fallback", "release")
 State = Literal["running", "paused", "ended"]
-SETTINGS = ("patience", "on_expiry", "after")
+SETTINGS = ("patience", "on_expiry", "after", "retention")
 LIFE: tuple[Kind, ...] = ("paused", "resumed", "ended", "changed")
 STATES: dict[Kind, State] = {"paused": "paused", "resumed": "running", "ended": "ended"}
 
@@ -35,6 +35,8 @@ class Life:
         on_expiry: the fate of the hard budget that a decision reserves when it expires from now on.
         after: what is answered after the horizon: "nothing" is played, the campaign is over ("stop"), or decisions
             "go on" with what is left of budgets.
+        retention: the days after which cases and keys are erased, or "off".
+        rule: the event that stated it, 0 without one.
         state: "running", "paused" or "ended".
         by, why: who brought the state about, and why; empty for a campaign that was only opened.
         since: when, in microseconds since 1970.
@@ -43,6 +45,8 @@ class Life:
     patience: float
     on_expiry: OnExpiry
     after: After = "nothing"
+    retention: float | Literal["off"] = "off"
+    rule: int = 0
     state: State = "running"
     by: str = ""
     why: str = ""
@@ -73,7 +77,8 @@ class Life:
         """
         body = read(event)
         if event.kind == "changed":
-            return replace(self, **{name: body[name] for name in SETTINGS if name in body})
+            rule = event.seq if "retention" in body else self.rule
+            return replace(self, rule=rule, **{name: body[name] for name in SETTINGS if name in body})
         return replace(self, state=STATES[event.kind], by=body["by"], why=body["why"], since=event.at)
 
     @property
@@ -82,6 +87,17 @@ class Life:
         if not self.by:
             return self.state
         return f"{self.state} by {self.by} since {written(self.since)}: {self.why}"
+
+    @property
+    def lasting(self) -> str:
+        """When cases and keys are erased, in words.
+
+        >>> Life(patience=1.0, on_expiry="hold", retention=90).lasting, Life(patience=1.0, on_expiry="hold").lasting
+        ('erased after 90 days', 'never erased')
+        """
+        if self.retention == "off":
+            return "never erased"
+        return f"erased after {self.retention:g} day{'s' * (self.retention != 1.0)}"
 
     def refuse(self, campaign: str) -> None:
         """Refuse a new decision unless the campaign runs.

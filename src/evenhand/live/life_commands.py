@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from evenhand.live.backups import archive
-from evenhand.live.changing import Ask
+from evenhand.live.changing import Ask, refuse_unerasable
 from evenhand.live.commands import only_campaign
 from evenhand.live.events import Conflict
 from evenhand.live.horizon import refuse_soft
@@ -51,6 +51,8 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
             if (stated := of_kept(begins(store, name)[-1])) is not None:
                 if ask.after == "go on":
                     refuse_soft("after", stated.policy)
+                if ask.retention not in (None, "off"):
+                    refuse_unerasable(store, name, log, stated)
                 if ask.on_expiry == "fallback":
                     refuse_no_fallback(stated.policy)
             life = Life.of(store.scan(name, kinds=("opened", *LIFE)))
@@ -61,6 +63,7 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
         if isinstance(store, Closing):
             store.close()
     settings = f"patience {life.patience:g} s, on expiry {life.on_expiry}, after the horizon {life.after}"
+    settings += "" if life.retention == "off" else f", cases {life.lasting}"
     return f"{name}: {life.told}; {settings}{'' if body is not None else ' (as before)'}"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.choices.base import Choice, behind
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
+from evenhand.policy.entries import checksum
 from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
@@ -140,6 +141,13 @@ def foreign(body: dict[str, Any], context: Context, policy: Policy, state: Polic
     own = (decide_late if "late" in body else Policy.decide)(policy, state, context)
     stored = {"s": own.shares[0], "w": own.prices[0], "q": own.row_prices[0], "c": 0.0 * own.carried[0]}
     return unpack({**body, **stored, "f": 1}, context, policy, state.t)
+
+
+def renewed(old: Decision, made: Decision) -> Decision:
+    """Return a decision that waits as another policy makes it, with the time and the receipt that it has."""
+    number = old.id.copy()
+    number[2] = checksum(made.plays, made.counted, old.time, made.groups, made.known)
+    return made._replace(time=old.time, id=number)
 
 
 def _of_plays(context: Context, plays: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:

@@ -13,7 +13,8 @@ from evenhand.live.cases import Encoder, alike, same_cases
 from evenhand.live.coded import Coded, of_stored
 from evenhand.live.events import Conflict, Event, read
 from evenhand.live.stores.base import Readable
-from evenhand.live.switches import printed
+from evenhand.live.switches import BOOKS, printed
+from evenhand.models.base import by_action
 from evenhand.policy.policy import Policy
 
 
@@ -86,6 +87,11 @@ def adopts(event: Event) -> bool:
     return event.kind == "switched" and bool(read(event).get("adopts", False))
 
 
+def adopts_books(event: Event) -> bool:
+    """Return whether an event `switched` adopts the books alone, and learns again from what the log still has."""
+    return event.kind == "switched" and read(event).get("adopts") == BOOKS
+
+
 def begins(store: Readable, campaign: str) -> list[Event]:
     """Return the events since when the log is folded: the last one that folds it anew, and those that adopt since.
 
@@ -117,9 +123,22 @@ def said(body: dict[str, object]) -> str:
 
 
 def same_features(old: Encoder, new: Encoder) -> bool:
-    """Return whether two encoders encode every case with the same features for the actions that both have."""
+    """Return whether two encoders encode every case with the same features for the actions that both have.
+
+    These may be followed by features of appended actions, which are 0 for the others.
+    """
     if not same_cases(new, old.to_dict()):
         return False
-    if isinstance(old, Coded) and isinstance(new, Coded):
-        return np.array_equal(old.layout, new.layout[: len(old.layout)])
+    if isinstance(old, Coded) and isinstance(new, Coded):  # and otherwise names are read alike
+        before, now = old.layout, new.layout[: len(old.layout)]
+        return np.array_equal(before, now[:, : before.shape[1]]) and bool((now[:, before.shape[1] :] == -1).all())
     return True
+
+
+def same_contexts(old: Phase, new: Phase) -> bool:
+    """Return whether contexts that goals of one policy keep are those that the other one would have."""
+    before, now = old.policy, new.policy
+    of_problem = [
+        (p.problem.features, p.problem.actions, p.model.n_features, by_action(p.model)) for p in (before, now)
+    ]
+    return same_features(old.encoder, new.encoder) and of_problem[0] == of_problem[1]

@@ -70,7 +70,7 @@ class Given:
     def folding(self, base: Event) -> Folding:
         """Return an object that folds the log with the policy that an event begins."""
         phases = Phases(self.phases, _nothing)  # files that the log keeps are given by who trusts them
-        return Folding(self.place, self.campaign, phases, Terms.of(self.first), self.teacher, base=base)
+        return Folding(self.place, self.campaign, phases, Terms.of(self.first), self.teacher, base, trusts=False)
 
 
 @dataclass

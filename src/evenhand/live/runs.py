@@ -22,6 +22,7 @@ from evenhand.live.events import Event, is_erased, read
 from evenhand.live.fold import Fold
 from evenhand.live.packing import unpack_all
 from evenhand.policy import checks
+from evenhand.policy.adoption import widened
 from evenhand.policy.kernels.events import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
 from evenhand.problem.problem import Problem
 
@@ -202,7 +203,7 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
     for ref in answers:
         if ref not in places:
             places[ref] = len(bodies) + len(earlier)
-            earlier.append(fold.pending.decision(ref, ()))
+            earlier.append(widened(fold.pending.decision(ref, ()), fold.policy.model.n_features))
     y, exposed = _nothing_observed(problem, len(places))
     plain = {ref for ref, answer in answers.items() if _fill(problem, answer, places[ref], y, exposed)}
     refs = np.array([event.seq if event.ref is None else event.ref for event in events])

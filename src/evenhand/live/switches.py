@@ -7,6 +7,8 @@ from typing import NamedTuple
 from evenhand.live.events import Event, read
 from evenhand.live.stores.base import Readable
 
+BOOKS = "books"  # how a policy adopts that goes on with the sums of a state, and learns again
+
 
 class Switched(NamedTuple):
     """A switch to another policy."""
@@ -14,10 +16,11 @@ class Switched(NamedTuple):
     number: int  # of the event
     at: int  # microseconds since 1970
     policy: str  # its name
-    adopts: bool  # whether the policy adopted the state; the log was folded anew else
+    adopts: bool | str  # whether the policy adopted the state, or "books"; the log was folded anew else
     because: str | None  # why it could not
     by: str | None
     why: str | None
+    unlearned: int | None = None  # decisions with outcomes of which a policy that adopted the books could not learn
 
     @staticmethod
     def of(event: Event) -> Switched:
@@ -27,15 +30,22 @@ class Switched(NamedTuple):
             event.seq,
             event.at,
             str(body.get("name", "")),
-            bool(body.get("adopts", False)),
-            *(body.get(z) for z in ("because", "by", "why")),
+            body.get("adopts", False),
+            *(body.get(z) for z in ("because", "by", "why", "unlearned")),
         )
 
     def __str__(self) -> str:
         by = f" by {printed(self.by)}" if self.by else ""
         why = f" ({printed(self.why)})" if self.why else ""
-        how = "it adopted the state" if self.adopts else "the log was folded anew"
+        how = f"it adopted {self.told}" if self.adopts else "the log was folded anew"
         return f"event {self.number}: switched to policy {self.policy!r}{by}{why}; {how}"
+
+    @property
+    def told(self) -> str:
+        """What the policy took over, in words."""
+        if self.adopts == BOOKS:
+            return f"the books, and learned again, but not from {self.unlearned:,} decisions"
+        return "the state" if self.adopts else "the log, folded anew"
 
 
 def printed(text: str) -> str:

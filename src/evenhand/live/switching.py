@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.live.cases import alike, same_cases
+from evenhand.live.anew import Anew, Books
+from evenhand.live.cases import Named, alike, same_cases
+from evenhand.live.changing import check_said
 from evenhand.live.coded import Coded
 from evenhand.live.differing import differences
 from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.fold import Fold
+from evenhand.live.folding import Folding
 from evenhand.live.leases.lease import lease_of
 from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
 from evenhand.live.stores.base import Transaction
+from evenhand.live.switches import BOOKS
+from evenhand.policy.adoption import widens
+from evenhand.policy.continuation import refuse_books
 from evenhand.problem.actions import refuse_other_actions, refuse_return
 
 
@@ -26,12 +32,20 @@ class Switch:
         phase: the policy, and the encoder of its cases.
         expected: the fingerprint of the policy under which who asks believes that the campaign runs.
         by, why: texts for the log, None if there are none.
+
+    Raises:
+        InvalidInput: such a text is blank, too long or not printable.
     """
 
     phase: Phase
     expected: str
     by: str | None = None
     why: str | None = None
+
+    def __post_init__(self) -> None:
+        for field, text in (("by", self.by), ("why", self.why)):
+            if text is not None:
+                check_said(field, text)
 
     def refuse(self, now: Phase) -> None:
         """Refuse a policy that cannot continue where the present one stops, however the log is folded.
@@ -82,16 +96,21 @@ class Switch:
         body |= {"actions": list(policy.problem.actions)} if policy.problem.actions != old.problem.actions else {}
         return body | {name: text for name, text in (("by", self.by), ("why", self.why)) if text is not None}
 
+    def _adopts(self, fold: Fold) -> bool:
+        """Return whether adoption is tried. Where actions bring features along, only what cannot be folded anew is."""
+        known = isinstance(self.phase.encoder, Coded | Named)
+        return not widens(self.phase.policy, fold.policy) or (known and not fold.is_whole)
+
     def adopted(self, log: Transaction, fold: Fold) -> tuple[Fold | None, dict[str, Any]]:
         """Return the fold after the switch if the policy can adopt the state, and the body of its event.
 
         The given fold stays as it is, and nothing is appended.
 
         Raises:
-            Conflict: the policy cannot adopt the state, and the log cannot be folded anew after an erasure.
+            Conflict: the log cannot be folded anew after an erasure, and the policy can adopt not even the books.
         """
         body, adopted, reason = self.body(fold.phase), None, "cases are encoded in another way"
-        if same_features(fold.encoder, self.phase.encoder):
+        if same_features(fold.encoder, self.phase.encoder) and self._adopts(fold):
             event = Event(log.last + 1, "switched", None, None, log.now, encode({**body, "adopts": True}))
             adopted = copy(fold)
             adopted.pending = fold.pending.copied()
@@ -99,10 +118,27 @@ class Switch:
                 adopted.apply(event)
             except EvenhandError as error:
                 adopted, reason = None, str(error)
-        if adopted is None and fold.erased:
-            told = f"the log cannot be folded anew after an erasure, and the policy cannot adopt the state: {reason}"
-            raise Conflict(told)
-        return adopted, body | ({"adopts": True} if adopted is not None else {"adopts": False, "because": reason})
+        if adopted is not None:
+            return adopted, body | {"adopts": True}
+        if not fold.is_whole:
+            self._refuse_books(fold, reason)
+        return None, body | {"adopts": False if fold.is_whole else BOOKS, "because": reason}
+
+    def anew(self, folding: Folding, fold: Fold, body: dict[str, Any], last: int) -> Anew | Books:
+        """Return what makes the fold after the switch, while no lock is held: of the log, or of the books."""
+        return Books(folding, self.phase) if body["adopts"] == BOOKS else Anew(folding, body, last)
+
+    def _refuse_books(self, fold: Fold, reason: str) -> None:
+        """Refuse a policy that cannot go on with the books either.
+
+        Raises:
+            Conflict: it cannot.
+        """
+        try:
+            refuse_books(self.phase.policy, fold.policy)
+        except InvalidInput as error:
+            told = "the log cannot be folded anew after an erasure, and the policy cannot adopt the state"
+            raise Conflict(f"{told}: {reason}; nor its books: {error}") from error
 
 
 def overtaken(name: str, expected: str, last: Event) -> Conflict:

@@ -12,7 +12,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Case, context_of, refuse
-from evenhand.live.changing import Ask
+from evenhand.live.changing import Ask, refuse_unerasable
 from evenhand.live.doubts import noted
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.fold import Earlier, Made
@@ -193,6 +193,8 @@ class Verbs:
             refuse_soft("after", self.worker.policy)
         if ask.on_expiry == "fallback":
             refuse_no_fallback(self.worker.policy)
+        if ask.retention not in (None, "off"):
+            refuse_unerasable(self.worker.store, self.worker.name, self.log, self.worker.fold.phase)
         body = ask.body(self.worker.fold.life)
         if body is None:
             return False

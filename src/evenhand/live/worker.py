@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from evenhand.core.checked import has
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.live.again import Again, is_due
-from evenhand.live.anew import Anew
+from evenhand.live.anew import Anew, Books
 from evenhand.live.begun import Begun
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.clocks import ahead, refuse_leap
@@ -157,10 +157,10 @@ class Worker:
             anew.go_on()
             anew = self._switched(switch, anew)
 
-    def _switched(self, switch: Switch, anew: Anew | None) -> Anew | None:
+    def _switched(self, switch: Switch, anew: Anew | Books | None) -> Anew | Books | None:
         """Switch in one transaction; returns the fold that has to be made before that can be done, if there is one."""
 
-        def verb(log: Transaction) -> Anew | bool:
+        def verb(log: Transaction) -> Anew | Books | bool:
             if switch.is_done(self.fold.phase):
                 return False
             if switch.expected != self.mark:
@@ -176,8 +176,8 @@ class Worker:
                 log.append("switched", encode(body))
                 return True
             if anew is None or not anew.is_near(log.last):
-                return anew or Anew(self.folding, body, log.last)
-            self.fold, self.folding = anew.close(log, body)
+                return anew or switch.anew(self.folding, self.fold, body, log.last)
+            self.fold, self.folding = anew.close(log, body, self.fold)
             self._again = None
             return True
 
@@ -191,7 +191,7 @@ class Worker:
                 raise
             if isinstance(found, EvenhandError):
                 raise found
-            if isinstance(found, Anew):
+            if isinstance(found, Anew | Books):
                 return found
             if found:
                 with suppress(Busy, CannotSave):  # so that others need neither fold the log nor know the old policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from evenhand.live.cases import Encoder
 from evenhand.live.opening import Terms
@@ -37,5 +37,8 @@ class Watched(Protocol):
 
     @property
     def waiting_bytes(self) -> int: ...
+
+    @property
+    def retention(self) -> dict[str, Any] | None: ...
 
     def status(self) -> Status: ...

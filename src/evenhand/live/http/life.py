@@ -43,9 +43,14 @@ _NEW: dict[str, Schema] = {
     "patience": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e9},
     "on_expiry": {"type": "string", "enum": list(FATES)},
     "after": {"type": "string", "enum": list(AFTERS)},
+    "retention": {
+        "oneOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 36_500}, {"const": "off"}],
+        "description": "days after which cases and keys are erased",
+    },
 }
 _LIFE = {
     **_NEW,
+    "rule": {"type": "integer", "description": "the event that stated the retention, 0 without one"},
     "state": {"enum": list(STATES.values())},
     "by": {"type": "string"},
     "why": {"type": "string"},
@@ -75,5 +80,7 @@ def operations(tokens: Tokens | None) -> dict[str, Schema]:
 
 
 def _or_null(schema: Schema) -> Schema:
+    if "oneOf" in schema:
+        return {**schema, "oneOf": [*schema["oneOf"], {"type": "null"}]}
     found = {**schema, "type": [schema["type"], "null"]}
     return {**found, "enum": [*schema["enum"], None]} if "enum" in schema else found

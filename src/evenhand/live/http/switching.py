@@ -15,7 +15,7 @@ from evenhand.live.http.singles import Field, Single, signature, text
 from evenhand.live.limits import used_up
 from evenhand.live.phases import mark_in
 from evenhand.live.problem_files import encoding
-from evenhand.live.switches import switches
+from evenhand.live.switches import BOOKS, switches
 
 _FIELDS = {
     "problem": Field(text, {"type": "string", "description": "the text of a problem file"}),
@@ -29,10 +29,17 @@ _ANSWER = {
         "number": {"type": "integer", "description": "of the event"},
         "at": {"type": "integer", "description": "microseconds since 1970"},
         "policy": {"type": "string"},
-        "adopts": {"type": "boolean", "description": "whether the policy adopted the state"},
+        "adopts": {
+            "oneOf": [{"type": "boolean"}, {"const": BOOKS}],
+            "description": "whether the policy adopted the state, or the books alone, and learned again",
+        },
         "because": {**_TEXT_OR_NULL, "description": "why it could not"},
         "by": _TEXT_OR_NULL,
         "why": _TEXT_OR_NULL,
+        "unlearned": {
+            "type": ["integer", "null"],
+            "description": "decisions with outcomes from which a policy that adopted the books could not learn",
+        },
         "mark": {"type": "string"},
         "new": {
             "type": "boolean",

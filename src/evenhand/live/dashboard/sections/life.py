@@ -19,6 +19,8 @@ def life(now: Readings) -> Section | None:
     words = (
         f"Patience is {duration(settings.patience)}; decisions that expire are treated as {settings.on_expiry!r} says."
     )
+    if settings.retention != "off":
+        words += f" Cases and keys are {settings.lasting}."
     tables = [Table(head, rows, texts=True)]
     card = Card(name="changes", title="The last 20 changes, the newest first", summary=words, tables=tables, wide=True)
     return Section(name="life", title="The life of the campaign", cards=[card])
