@@ -22,7 +22,7 @@ from evenhand.live.events import Event, is_erased, read
 from evenhand.live.fold import Fold
 from evenhand.live.packing import unpack_all
 from evenhand.policy import checks
-from evenhand.policy.adoption import widened
+from evenhand.policy.entries import widened
 from evenhand.policy.kernels.events import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
 from evenhand.problem.problem import Problem
 

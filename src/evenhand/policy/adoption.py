@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.choices.base import Choice
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Context
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import as_weight
@@ -72,14 +72,6 @@ def widens(new: Grown, old: Grown) -> bool:
     """Return whether appended actions have features of their own, such as a block each, which others have as 0."""
     more = appends(new, old) and new.model.n_features > old.model.n_features
     return more and sized(new.model, len(old.problem.actions)).n_features > old.model.n_features
-
-
-def widened(decision: Decision, features: int) -> Decision:
-    """Return a decision with the features of actions that were appended since it was made, which are 0."""
-    here = decision.features.shape[-1]
-    if here >= features:
-        return decision
-    return decision._replace(features=np.pad(decision.features, ((0, 0), (0, 0), (0, features - here))))
 
 
 def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
