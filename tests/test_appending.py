@@ -17,7 +17,7 @@ from evenhand.models import (
     Stacked,
     Tabular,
 )
-from evenhand.policy.adoption import widened
+from evenhand.policy.entries import widened
 from evenhand.policy.saving import flatten
 from evenhand.problem import Budget, Groups, Outcome, Problem
 from evenhand.recipes import lyapunov, pgd, primal_lp, resolving, square_cbwk, ucb_bwcr, uniform
