@@ -22,6 +22,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.worker import Worker
 from tests.live.schedules import same_fold
+from tests.live.served import CASE, SHOP
 
 PROBLEM = eh.Problem(
     actions=("none", "letter", "call"),
@@ -191,6 +192,19 @@ def test_the_bytes_are_gone_from_the_file_its_wal_and_snapshots(tmp_path):
     assert [trace for trace in traces if trace in found] == []
     store.close()
     assert [trace for trace in traces if trace in bytes_of(tmp_path)] == []
+
+
+def test_a_plan_goes_on_where_all_that_it_planned_with_is_erased():
+    """A switch that adopts plans at once, with the contexts so far."""
+    store, policy = MemoryStore(), eh.resolving(SHOP, eh.PerAction.of(SHOP))
+    campaign = eh.Campaign.open(store, "shop", policy)
+    keys = [f"{i}" for i in range(3)]
+    for key in keys:
+        campaign.observe(campaign.decide(CASE, key=key).id, {"answer": 1})
+    campaign.erase(keys)
+    campaign.switch(replace(policy, problem=replace(SHOP, horizon=900)), why="less time")
+    assert campaign.decide(CASE, key="next").action in SHOP.actions
+    same_fold(campaign, eh.Campaign.open(store, "shop", [policy, campaign.policy]))
 
 
 SIMPLE = eh.Problem(
