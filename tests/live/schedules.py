@@ -507,8 +507,9 @@ def run(count, seed=0):
                 differ[i] = f"{type(error).__name__}: {error}"
             done.update(one.done)
             if (n := i + 1 - seed) % 500 == 0:
-                told = f"{n:,} of {count:,} schedules, {len(differ)} differ, {n / (time.process_time() - began):.0f} a second"
-                print(f"\r{told} of a core", end="", file=sys.stderr, flush=True)
+                rate = n / (time.process_time() - began)
+                told = f"{n:,} of {count:,} schedules, {len(differ)} differ, {rate:.0f} a second of a core"
+                print(f"\r{told}", end="", file=sys.stderr, flush=True)
     return done, differ
 
 

@@ -8,7 +8,6 @@ from evenhand.live.fold import Rewritten
 from evenhand.live.worker import Worker
 from tests.live.schedules import Schedule
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:.*is superseded")
 
 

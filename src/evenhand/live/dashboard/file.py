@@ -8,6 +8,7 @@ from evenhand.core.beside import beside
 from evenhand.core.errors import MissingExtra
 from evenhand.core.validate import on_disk
 from evenhand.live.dashboard.watched import Watched
+from evenhand.live.forms import naming_damage
 
 
 def write_file(campaign: Watched, path: str | Path) -> None:
@@ -22,4 +23,5 @@ def write_file(campaign: Watched, path: str | Path) -> None:
     except ImportError as error:
         raise MissingExtra("pages", "live") from error
     with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part:
-        part.write_text(render_file(campaign), encoding="utf-8")
+        with naming_damage(campaign.store, campaign.name):
+            part.write_text(render_file(campaign), encoding="utf-8")
