@@ -1,4 +1,4 @@
-"""Whatever the body of an event lacks or has wrong, with hashes made anew: the error is one of ours, and names the event."""
+"""Whatever the body of an event lacks or has wrong, with hashes made anew: the error is ours, and names an event."""
 
 import json
 import random

@@ -22,6 +22,6 @@ def write_file(campaign: Watched, path: str | Path) -> None:
         from evenhand.live.dashboard.page import render_file  # which needs Jinja
     except ImportError as error:
         raise MissingExtra("pages", "live") from error
-    with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part:
-        with naming_damage(campaign.store, campaign.name):
-            part.write_text(render_file(campaign), encoding="utf-8")
+    named = naming_damage(campaign.store, campaign.name)
+    with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part, named:
+        part.write_text(render_file(campaign), encoding="utf-8")
