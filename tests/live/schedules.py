@@ -331,10 +331,11 @@ class Schedule:
 
     def switch(self):
         """Another policy decides; workers that know it go on, and others are told so."""
-        old, before, narrow = self.team, len(self.log()), None
+        old, narrow = self.team, None
         who = self.luck.choice(old)
         with suppress(Conflict):  # it would need a policy that it does not know
             narrow = self.open(narrow=True)
+        before = len(self.log())  # one that starts by a file may have accepted the clock
         if self.luck.random() < 0.3:
             self.store.strike(self.luck.randrange(14), self.luck.choice((Struck(), Busy("struck"))))
         kinds, may = {e.kind for e in self.log()}, {"erased": Conflict, "ended": Ended}  # it may not adopt, or is over
