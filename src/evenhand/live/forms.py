@@ -52,7 +52,7 @@ def _chances(value: object) -> bool:
 def _outcome(value: object) -> bool:
     """Whether it is what was observed of a play, or of each."""
     each = value if isinstance(value, list) else [value]
-    return all(z is None or (isinstance(z, dict) and z and all(map(_known, z.values()))) for z in each)
+    return value is not None and all(z is None or (isinstance(z, dict) and z and all(map(_known, z.values()))) for z in each)
 
 
 def _known(value: object) -> bool:
