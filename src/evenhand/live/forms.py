@@ -51,8 +51,9 @@ def _chances(value: object) -> bool:
 
 def _outcome(value: object) -> bool:
     """Whether it is what was observed of a play, or of each."""
-    each = value if isinstance(value, list) else [value]
-    return value is not None and all(z is None or (isinstance(z, dict) and z and all(map(_known, z.values()))) for z in each)
+    if isinstance(value, list):
+        return all(z is None or _outcome(z) for z in value)
+    return isinstance(value, dict) and bool(value) and all(map(_known, value.values()))
 
 
 def _known(value: object) -> bool:
