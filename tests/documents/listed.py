@@ -84,6 +84,7 @@ RUN = {
     "python -m tests.floors": "2 2",
     "python -m tests.growing": "2 300",
     "python -m tests.holdouts 0 1 2": "python -m tests.holdouts 0 --rounds 200",
+    "python -m tests.live.schedules 100000": "python -m tests.live.schedules 4",
     "python -m tests.measured baseline": "200 2",
     "python -m tests.measured changes": "400 2",
     "python -m tests.measured logs": "100 2",

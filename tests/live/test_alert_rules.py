@@ -43,7 +43,7 @@ def scraped(tmp_path_factory):
     with (
         open_campaign(store, "letters", DEPLOY / "problem.toml") as one,
         open_campaign(store, "calls", calls) as other,
-        serving(app([one, other], token=Tokens(tokens, SINGLE))) as client,
+        serving(app([one, other], token=Tokens(tokens, SINGLE), backups=folder)) as client,
     ):
         case = {"age": 33, "town": "north"}
 

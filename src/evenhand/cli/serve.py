@@ -108,6 +108,8 @@ def _add_serve(commands: Commands) -> None:
                        help="the tokens that clients may carry, as `evenhand token` prints them")  # fmt: skip
     serve.add_argument("--log", choices=("json", "text"), default=None,
                        help="write a line per request to stderr (default: warnings and errors only)")  # fmt: skip
+    serve.add_argument("--backups", type=Path, default=None, metavar="FOLDER",
+                       help="the folder of the backups, whose age is then a metric")  # fmt: skip
 
 
 def _add_token(commands: Commands) -> None:
@@ -167,7 +169,7 @@ def _serve(o: argparse.Namespace) -> int:
     token = single if o.tokens is None else Tokens(o.tokens, single)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
-        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log)
+        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log, o.backups)
         each = dict(zip(names, o.problem, strict=True)) if o.problem else dict.fromkeys(names)
         serve_files(each, o.store, opening, at)
     print("stopped; the log has everything that was answered")

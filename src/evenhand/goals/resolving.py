@@ -233,7 +233,8 @@ class Resolving:
 
     def plan_now(self, state: ResolvingState, shares: Floats, t: Floats, ask: Ask) -> None:
         """Plan for the next decision, whose time is unknown, as at the beginning of the present period."""
-        planned = np.asarray((state.solved > 0) & (t < self.problem.last_round))
+        some = state.history.kept > 0  # what an erasure took may have been all
+        planned = np.asarray((state.solved > 0) & some & (t < self.problem.last_round))
         if planned.any():
             self._solve(state, planned, (self._pace.begun(state.pace, t), shares), t, ask)
 

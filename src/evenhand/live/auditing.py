@@ -11,6 +11,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.validate import nonnegative
 from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Unknown, read
+from evenhand.live.forms import naming_damage
 from evenhand.live.ids import Ids, Restored
 from evenhand.live.opening import refuse_pool
 from evenhand.live.phases import Phase
@@ -124,10 +125,11 @@ def audit(
     if proof.last == 0 and not proof.faults:
         raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
     try:
-        refuse_pool(place, campaign)
-        count = recompute(given, jobs)
-        versions = changes(read(next(iter(place.scan(campaign))))["versions"])
-        switched, ids = tuple(switches(place, campaign)), Ids.in_log(place, campaign)
+        with naming_damage(place, campaign):
+            refuse_pool(place, campaign)
+            count = recompute(given, jobs)
+            versions = changes(read(next(iter(place.scan(campaign))))["versions"])
+            switched, ids = tuple(switches(place, campaign)), Ids.in_log(place, campaign)
     except Exception as error:  # anything can be in a damaged log
         if not proof.faults:
             raise

@@ -13,6 +13,7 @@ from evenhand.live.cases import Encoder, Named, Teacher, alike, refuse_past, ref
 from evenhand.live.changing import check_patience
 from evenhand.live.events import Busy, Conflict, encode, read
 from evenhand.live.fold import Rewritten
+from evenhand.live.forms import naming_damage
 from evenhand.live.horizon import refuse_soft
 from evenhand.live.life import FATES, OnExpiry
 from evenhand.live.opening import Terms, opening, refuse_pool, warn_of_jams
@@ -79,7 +80,7 @@ def begin(
         raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
     present = every[-1]
     refuse_unfit(present)
-    with opened(store) as place:
+    with opened(store) as place, naming_damage(place, name):
         present.start(seed=new.seed)  # refuses a seed, and prepares kernels, before the lock is taken
         phases = [Phase(one, encoder or Named(one)) for one in every]
         coded, taught = phases[-1].encoder, None if teacher is None else teacher.mark

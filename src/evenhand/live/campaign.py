@@ -21,6 +21,7 @@ from evenhand.live.erasing import Erasure, erase
 from evenhand.live.events import Event
 from evenhand.live.explained import Explained, explained
 from evenhand.live.history import History
+from evenhand.live.lags import Lags
 from evenhand.live.life import Life, OnExpiry
 from evenhand.live.lookup import lookup
 from evenhand.live.opening import Terms, warn_of_jams
@@ -103,9 +104,8 @@ class Campaign:
         return self._worker.ahead
 
     @property
-    def unsaved(self) -> int:
-        """The events after the latest snapshot of the store, which a process folds when it opens the campaign."""
-        return self._worker.unsaved
+    def lags(self) -> Lags:
+        return Lags.of(self._worker.folding, self._worker.fold)
 
     @property
     def waiting_bytes(self) -> int:

@@ -19,6 +19,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Encoder, Teacher, alike
 from evenhand.live.coded import Coded, Stated, Text, leased, of_file, of_log, of_stored
 from evenhand.live.events import Conflict
+from evenhand.live.forms import naming_damage
 from evenhand.live.leases.lease import Lease
 from evenhand.live.life import OnExpiry
 from evenhand.live.opening import Terms, refuse_no_fallback
@@ -160,7 +161,7 @@ def open_stated(
             teacher.keep()
         return campaign
 
-    with opened(store) as place:
+    with opened(store) as place, naming_damage(place, name):
         return _owned(store, _unless_moved(place, name, partial(made, place)))
 
 

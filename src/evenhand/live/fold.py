@@ -8,11 +8,11 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.live.backlog import Backlog
 from evenhand.live.cases import Encoder, context_of
-from evenhand.live.events import KINDS, Conflict, Event, encode, is_erased, read
+from evenhand.live.events import KINDS, Conflict, Damaged, Event, encode, is_erased, read
 from evenhand.live.ids import Ids
 from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
@@ -144,7 +144,12 @@ class Fold:
             raise Conflict(f"event {event.seq} is of kind {event.kind!r}, which this version of evenhand does not know")
         if event.seq != self.seq + 1:
             raise EvenhandError(f"event {event.seq} does not follow event {self.seq}")
-        getattr(self, f"_{event.kind}")(event, made)
+        try:
+            getattr(self, f"_{event.kind}")(event, made)
+        except InvalidInput as error:
+            if made is not None or event.hash == b"":  # a new one
+                raise
+            raise Damaged(f"event {event.seq}: {error}") from error
         self.seq = event.seq
 
     def fold(self, events: Iterable[Event]) -> None:

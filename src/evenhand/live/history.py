@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from evenhand.live.events import Event, is_erased, read
+from evenhand.live.forms import naming_damage
 from evenhand.live.ids import Ids
 from evenhand.live.replies import reply
 from evenhand.live.stores.base import Store
@@ -59,7 +60,16 @@ class History:
 
     @staticmethod
     def of(store: Store, campaign: str) -> History:
-        """Read the history of a campaign up to its last event."""
+        """Read the history of a campaign up to its last event.
+
+        Raises:
+            Damaged: the body of an event is damaged.
+        """
+        with naming_damage(store, campaign):
+            return History._of(store, campaign)
+
+    @staticmethod
+    def _of(store: Store, campaign: str) -> History:
         actions: Sequence[str] = ()
         ends: dict[int, tuple[str, str | None]] = {}
         same: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each distinct outcome is stored once
@@ -107,6 +117,10 @@ class History:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield the rows; empty cells have no entry."""
+        with naming_damage(self.store, self.campaign):
+            yield from self._rows()
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
         for event in self.decided():
             body = read(event)
             told = reply(event, body, self.actions, self.ids)

@@ -10,6 +10,7 @@ from evenhand.live.as_of import advance
 from evenhand.live.cases import context_of
 from evenhand.live.events import Conflict, Unknown, is_erased, read
 from evenhand.live.fold import Fold
+from evenhand.live.forms import naming_damage
 from evenhand.live.packing import unpack
 from evenhand.live.phases import mark_in
 from evenhand.live.verbs import is_number
@@ -23,6 +24,11 @@ def recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
         Unknown: there is no such decision, or it was lost.
         Conflict: another policy made it, or it was erased, or what is needed to find the state.
     """
+    with naming_damage(worker.store, worker.name):
+        return _recall(worker, decision)
+
+
+def _recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
     number = worker.fold.ids.number(decision, worker.fold.seq) if is_number(decision) else 0
     event = next(iter(worker.store.scan(worker.name, number - 1)), None) if number else None
     if event is None or event.seq != number or event.kind != "decided":

@@ -242,6 +242,8 @@ def _one(event: Event, folds: Folds, count: Count, at: AsOf) -> None:
     """Compare an event if it is a decision, and apply it."""
     body, context, again = dict[str, Any](), None, None
     if event.kind == "decided":
+        if is_erased(event):
+            raise Damaged(f"event {event.seq} has lost its personal part, and no erasure names it")
         body = read(event)
         context = folds.context(body, event.at)
         again = count.compare(event, body, folds.main, context, at)

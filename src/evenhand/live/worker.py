@@ -344,11 +344,6 @@ class Worker:
                 event = next(iter(self.store.scan(self.name, self.fold.seq - 1)))
                 self._spare = Spare(self.fold.copied(), event.hash)
 
-    @property
-    def unsaved(self) -> int:
-        """The events of the fold after the latest snapshot of any worker."""
-        return self.fold.seq - self._latest_snapshot()
-
     def _latest_snapshot(self) -> int:
         return max(self.store.snapshots(self.name, self.folding.mark), default=0)
 

@@ -8,6 +8,7 @@ from evenhand.core.errors import MissingExtra
 from evenhand.core.files import beside
 from evenhand.core.validate import on_disk
 from evenhand.live.dashboard.watched import Watched
+from evenhand.live.forms import naming_damage
 
 
 def write_file(campaign: Watched, path: str | Path) -> None:
@@ -21,5 +22,6 @@ def write_file(campaign: Watched, path: str | Path) -> None:
         from evenhand.live.dashboard.page import render_file  # which needs Jinja
     except ImportError as error:
         raise MissingExtra("pages", "live") from error
-    with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part:
+    named = naming_damage(campaign.store, campaign.name)
+    with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part, named:
         part.write_text(render_file(campaign), encoding="utf-8")

@@ -10,6 +10,7 @@ from evenhand.live.cases import ranged
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
+from evenhand.live.forms import naming_damage
 from evenhand.policy.status import Status
 
 KINDS = {
@@ -24,9 +25,10 @@ KINDS = {
 
 def report(campaign: Watched) -> dict[str, Any]:
     """Report on a campaign after reading its whole log."""
-    status, tally = campaign.status(), Tally(campaign)
-    tally.update()
-    return to_json(campaign, status, tally)
+    with naming_damage(campaign.store, campaign.name):
+        status, tally = campaign.status(), Tally(campaign)
+        tally.update()
+        return to_json(campaign, status, tally)
 
 
 def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from evenhand.live.cases import Encoder
+from evenhand.live.lags import Lags
 from evenhand.live.opening import Terms
 from evenhand.live.stores.base import Store
 from evenhand.policy.policy import Policy
@@ -33,7 +34,7 @@ class Watched(Protocol):
     def ahead(self) -> float: ...
 
     @property
-    def unsaved(self) -> int: ...
+    def lags(self) -> Lags: ...
 
     @property
     def waiting_bytes(self) -> int: ...

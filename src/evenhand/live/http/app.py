@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -29,6 +30,7 @@ def app(
     token: str | Tokens | None = None,
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     known: bool = False,
+    backups: Path | None = None,
 ) -> FastAPI:
     """Build the app that serves campaigns over HTTP, for `serve` or any ASGI server.
 
@@ -41,6 +43,7 @@ def app(
         hosts: the names, without ports, by which clients call the server.
         known: whether clients may state known outcomes that declare no range, between the least and the greatest of
             their declared values. They spend the budgets by it.
+        backups: the folder of the backups, whose age is a metric.
 
     Raises:
         InvalidInput: the token is too short, or it or a name cannot be in a header; or names of campaigns are the
@@ -52,20 +55,25 @@ def app(
     >>> made.title
     'evenhand: shop'
     """
-    made, outer = _parts(campaigns, token, hosts, known)
+    made, outer = _parts(campaigns, token, hosts, known, backups)
     for layer in outer:
         made.add_middleware(layer)
     return made
 
 
 def shell(
-    campaigns: Campaign | Sequence[Campaign], *, token: str | Tokens | None, hosts: Sequence[str], known: bool
+    campaigns: Campaign | Sequence[Campaign],
+    *,
+    token: str | Tokens | None,
+    hosts: Sequence[str],
+    known: bool,
+    backups: Path | None,
 ) -> ASGIApp:
     """Build an app that answers as `app` does, for `serve`; only requests other than verbs go to FastAPI.
 
     The arguments and errors are those of `app`.
     """
-    made, outer = _parts(campaigns, token, hosts, known)
+    made, outer = _parts(campaigns, token, hosts, known, backups)
     found: ASGIApp = made
     for layer in outer:
         found = layer(app=found)
@@ -73,13 +81,17 @@ def shell(
 
 
 def _parts(
-    campaigns: Campaign | Sequence[Campaign], token: str | Tokens | None, hosts: Sequence[str], known: bool
+    campaigns: Campaign | Sequence[Campaign],
+    token: str | Tokens | None,
+    hosts: Sequence[str],
+    known: bool,
+    backups: Path | None,
 ) -> tuple[FastAPI, Sequence[partial[Any]]]:
     """Make an app without its outer layers, and what makes these, from the inside out."""
     tokens = token if token is None or isinstance(token, Tokens) else Tokens(single=token)
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
-    hall = Hall(_checked(campaigns))
+    hall = Hall(_checked(campaigns), backups)
     names = list(hall.each)
     each: Mapping[str, FastAPI]
     if len(names) == 1:

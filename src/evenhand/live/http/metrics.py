@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from platform import python_version
 from time import time as now
 
@@ -34,7 +37,9 @@ class _Shown(Collector):
         return self._families
 
 
-def metrics(standings: Mapping[str, Sequence[Metric]], requests: Requests, quotas: Quotas) -> str:
+def metrics(
+    standings: Mapping[str, Sequence[Metric]], requests: Requests, quotas: Quotas, backups: Path | None = None
+) -> str:
     """Format where campaigns stand, the counts of requests, and what the process uses, for Prometheus.
 
     Where a server has several campaigns, each value has the label `campaign`; requests of other campaigns than these
@@ -44,6 +49,7 @@ def metrics(standings: Mapping[str, Sequence[Metric]], requests: Requests, quota
         standings: what `standing` says about each campaign, by its name.
         requests: the counts of requests.
         quotas: of tokens.
+        backups: the folder of backups, of which the age of the latest one is told; infinite if there is none.
     """
     families: dict[str, Metric] = {}
     for name, standing_ in standings.items():
@@ -56,10 +62,22 @@ def metrics(standings: Mapping[str, Sequence[Metric]], requests: Requests, quota
     text = "Requests that were beyond the quota of their token."
     quota = _family("quota_refusals_total", text, refused, "counter")
     build = _family("build_info", "Versions.", [({"version": __version__, "python": python_version()}, 1.0)])
+    told = "Seconds since the latest file of the folder of backups was written."
+    age = [] if backups is None else [_one("backup_age_seconds", told, _age(backups))]
     process = (*PROCESS_COLLECTOR.collect(), *GC_COLLECTOR.collect())
     registry = CollectorRegistry()
-    registry.register(_Shown([*families.values(), *requests.shown(standings), quota, build, *process]))
+    registry.register(_Shown([*families.values(), *requests.shown(standings), quota, build, *age, *process]))
     return generate_latest(registry).decode()
+
+
+def _age(folder: Path) -> float:
+    """The seconds since the latest file of a folder was written; those that are being written are hidden."""
+    latest = -math.inf
+    with suppress(OSError):  # a volume that is not there, or a file that is removed just now
+        for file in os.scandir(folder):
+            if not file.name.startswith(".") and file.is_file():
+                latest = max(latest, file.stat().st_mtime)
+    return now() - latest
 
 
 def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Iterator[Metric]:
@@ -103,14 +121,21 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
     yield _family("average", "Averages of outcomes per round.", averages)
     plays = [({"action": name}, tally.played[name]) for name in campaign.policy.problem.actions]
     yield _family("plays_total", "Plays of each action.", plays, "counter")
-    age = max(now() - tally.latest / 1e6, 0.0)
-    yield _one("last_event_age_seconds", "Seconds since the last event of the log.", age)
+    yield _one("last_event_age_seconds", "Seconds since the last event of the log.", _since(tally.latest))
     yield _one("queue_length", "Calls that wait for a transaction.", queue)
-    yield _one(
-        "unsaved_events", "Events after the latest snapshot, which a server folds when it starts.", campaign.unsaved
-    )
+    lags = campaign.lags
+    text = "Events after the latest snapshot, which a server folds when it starts."
+    yield _one("unsaved_events", text, lags.unsaved)
+    yield _one("unsaved_seconds", "Seconds since the first of these events.", _since(lags.unsaved_since))
+    text = "Seconds since the first correction that prices and the model have not learned."
+    yield _one("unlearned_seconds", text, _since(lags.unlearned_since))
     if isinstance(campaign.store, Sized):
         yield _one("store_bytes", "Size of the store, which campaigns may share.", campaign.store.size())
+
+
+def _since(microseconds: int | None) -> float:
+    """The seconds since a time, 0 if there is none."""
+    return 0.0 if microseconds is None else max(now() - microseconds / 1e6, 0.0)
 
 
 def _one(name: str, text: str, value: float, kind: str = "gauge") -> Metric:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from pathlib import Path
 from time import monotonic
 from typing import NamedTuple, TypeVar
 
@@ -103,17 +104,19 @@ class Hall:
 
     Args:
         campaigns: with names that differ.
+        backups: the folder of their backups, None if it is not known.
     """
 
-    def __init__(self, campaigns: Sequence[Campaign]) -> None:
+    def __init__(self, campaigns: Sequence[Campaign], backups: Path | None = None) -> None:
         self.each = {campaign.name: Served(campaign) for campaign in campaigns}
-        self.requests, self.quotas = Requests(list(self.each)), Quotas()
+        self.requests, self.quotas, self._backups = Requests(list(self.each)), Quotas(), backups
 
     async def metrics(self, names: Iterable[str]) -> str:
         """Format the metrics of some campaigns."""
         each = [(name, self.each[name]) for name in names]
         standings = await asyncio.gather(*(served.standing() for _, served in each))
-        return metrics({name: z for (name, _), z in zip(each, standings, strict=True)}, self.requests, self.quotas)
+        found = {name: z for (name, _), z in zip(each, standings, strict=True)}
+        return metrics(found, self.requests, self.quotas, self._backups)
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:

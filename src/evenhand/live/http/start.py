@@ -72,6 +72,7 @@ class Address(NamedTuple):
     hosts: Sequence[str]
     known: bool = False
     log: Literal["json", "text"] | None = None
+    backups: Path | None = None
 
 
 def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> None:
@@ -88,6 +89,8 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
         MissingExtra: a package that the server needs is not installed.
     """
     check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
+    if at.backups is not None and not at.backups.is_dir():
+        raise InvalidInput("backups", "a folder that exists", str(at.backups))
     check_names(list(each))
     for name in each:
         check_text("name", name)
