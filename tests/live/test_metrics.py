@@ -1,5 +1,6 @@
 """Metrics of requests, of the process and of where campaigns stand."""
 
+import asyncio
 import itertools
 import os
 import re
@@ -133,7 +134,7 @@ def test_events_without_a_snapshot_and_corrections_that_are_not_learned_have_an_
 
     def ages():
         monkeypatch.setattr("evenhand.live.http.metrics.now", lambda: clock[0] / 1e6)
-        text = metrics({"shop": served.standing()}, Requests(["shop"]), Quotas())
+        text = metrics({"shop": asyncio.run(served.standing())}, Requests(["shop"]), Quotas())
         return [values(text, name)[""] for name in ("unsaved_events", "unsaved_seconds", "unlearned_seconds")]
 
     clock[0] += 5 * 10**6

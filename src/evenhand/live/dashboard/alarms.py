@@ -69,7 +69,7 @@ def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
         *_locked_in(campaign, tally),
         *_clock(campaign),
         *_memory(campaign, status),
-        *_retention(campaign),
+        *_retention(campaign, tally),
         *(Alarm("model", f"{note.text[:1].upper()}{note.text[1:]}.") for note in status.notes if note.alarm),
     ]
 
@@ -166,8 +166,8 @@ def _memory(campaign: Watched, status: Status) -> Iterator[Alarm]:
         yield Alarm("memory", f"{count(status.waiting, 'decision')} that wait for outcomes {told} {asked}")
 
 
-def _retention(campaign: Watched) -> Iterator[Alarm]:
-    rule = campaign.retention
+def _retention(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
+    rule = campaign.retention if tally.life.retention != "off" else None  # which is another request
     if rule is None:
         return
     if rule["trouble"]:

@@ -44,7 +44,7 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "policy": campaign.policy.name,
         **found,
         "life": tally.life.to_dict(),
-        "retention": campaign.retention,
+        "retention": campaign.retention if tally.life.retention != "off" else None,
         **{kind: tally.counts[kind] for kind in KINDS},
         "delay": {"median": tally.delays.quantile(0.5), "90%": tally.delays.quantile(0.9)},
         "reference": tally.reference()[0],
