@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from evenhand.core import faces
 from evenhand.core.checked import shown
@@ -35,7 +36,8 @@ class Audit:
     largest: float  # difference between a stored number and its recomputed value
     first: int | None  # the id of the first decision that differs
     erased: int  # decisions whose cases were erased
-    between: int  # others between the first of these and the last erasure, whose states cannot be found again
+    between: int  # others before the state with which folds begin, whose states cannot be found again
+    sealed: int  # decisions in segments that were not given
     versions: tuple[str, ...]  # that differ from those with which the campaign was opened
     switches: tuple[Switched, ...]  # to other policies
     restores: tuple[Restored, ...]  # from backups: decisions after each backup may be missing
@@ -51,6 +53,10 @@ class Audit:
         found = [f"{self.campaign}: {faces.count(self.events, 'event')}, {faces.count(self.decisions, 'decision')}"]
         if self.unknown:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
+        if self.sealed:
+            told = "are in segments that were not given, and were not recomputed"
+            between = f"; nor were {self.between:,} after them" if self.between and not self.erased else ""
+            found.append(f"{faces.count(self.sealed, 'decision')} {told}{between}")
         if self.erased:
             others = f"; {self.between:,} others before the last erasure cannot be recomputed" if self.between else ""
             found.append(f"{faces.count(self.erased, 'decision')} erased{others}")
@@ -77,6 +83,7 @@ def audit(
     teacher: Teacher | None = None,
     head: Head | str | None = None,
     jobs: int = 1,
+    segments: str | Path | None = None,
 ) -> Audit:
     """Recompute every decision of a campaign from the events before it.
 
@@ -93,6 +100,8 @@ def audit(
         teacher: what the policy learned before the first decision.
         head: the head that an earlier audit printed, kept where nobody can change it together with the log.
         jobs: the processes that share the work, from one snapshot to the next; `store` is then a URL.
+        segments: the folder with the segments to which seals moved events. Without it, the audit begins with the state
+            and the hash that the last seal states.
 
     Raises:
         InvalidInput: the tolerance is not a finite number, `policies` is not a list of policies, `head` is invalid,
@@ -118,7 +127,7 @@ def audit(
     kept = Head.of(head) if isinstance(head, str) else head
     check_jobs(jobs)
     phases = [Phase(p, e) for p, e in zip(policies, encoders or map(Named, policies), strict=True)]
-    given = Given(store, campaign, phases, teacher, tolerance)
+    given = Given(store, campaign, phases, teacher, tolerance, None if segments is None else Path(segments))
     place = given.place
     proof = prove(place, campaign, kept)
     if proof.last == 0 and not proof.faults:
@@ -142,11 +151,12 @@ def audit(
         first=None if count.first is None else ids.of(count.first),
         erased=count.erased,
         between=count.between,
+        sealed=count.sealed,
         versions=versions,
         switches=switched,
         restores=ids.restores,
         head=proof.head,
-        faults=proof.faults,
+        faults=(*proof.faults, *(f"seal {z} keeps another state than the log folds to" for z in count.apart)),
     )
 
 
@@ -164,6 +174,7 @@ def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
         first=None,
         erased=0,
         between=0,
+        sealed=0,
         versions=(),
         switches=(),
         restores=(),

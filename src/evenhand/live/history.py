@@ -11,6 +11,7 @@ from typing import Any
 from evenhand.live.events import Event, is_erased, read
 from evenhand.live.ids import Ids
 from evenhand.live.replies import reply
+from evenhand.live.stores._segments import every
 from evenhand.live.stores.base import Store
 from evenhand.live.switches import Switched
 
@@ -59,13 +60,17 @@ class History:
 
     @staticmethod
     def of(store: Store, campaign: str) -> History:
-        """Read the history of a campaign up to its last event."""
+        """Read the history of a campaign up to its last event.
+
+        Raises:
+            Conflict: some events are in segments that are not given.
+        """
         actions: Sequence[str] = ()
         ends: dict[int, tuple[str, str | None]] = {}
         same: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each distinct outcome is stored once
         cases: dict[str, set[type]] = {}
         last, plays, outcomes, switches, ids = 0, 0, dict[str, None](), list[Switched](), Ids()
-        for event in store.scan(campaign):
+        for event in every(store, campaign):
             last = event.seq
             if event.kind in ("opened", "switched"):
                 actions = read(event).get("actions", actions)  # a switch states them where it appends some

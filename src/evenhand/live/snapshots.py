@@ -23,7 +23,7 @@ from evenhand.version import __version__
 # another number are not read, and those of other versions with this one are. `tests/live/test_golden.py` says when.
 FOLD = 1
 _META, _TOKENS = "meta", ".receipts.tokens"
-_NUMBERS = ("seq", "began", "runs", "known", "marked", "erased", "reach", "first", "version")
+_NUMBERS = ("seq", "began", "runs", "known", "marked", "erased", "reach", "first", "version", "sealed")
 
 
 class BrokenSnapshot(EvenhandError):
@@ -58,9 +58,22 @@ def began(blob: bytes) -> int:
     Raises:
         BrokenSnapshot: the bytes are damaged or foreign.
     """
+    return _number(blob, "began")
+
+
+def known(blob: bytes) -> int:
+    """Return the event up to which corrections are in a snapshot.
+
+    Raises:
+        BrokenSnapshot: the bytes are damaged or foreign.
+    """
+    return _number(blob, "known")
+
+
+def _number(blob: bytes, name: str) -> int:
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
-            return int(json.loads(str(file[_META]))["began"])
+            return int(json.loads(str(file[_META]))[name])
     except Exception as error:
         raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
 
@@ -68,10 +81,12 @@ def began(blob: bytes) -> int:
 def apart(blob: bytes, other: bytes) -> float:
     """Return the largest difference of the real numbers of two snapshots, relative to 1 + their size.
 
-    It is infinite where anything else differs, but for the tokens of receipts, which are random.
+    It is infinite where anything else differs, but for the version that wrote it, and the tokens of receipts, which are
+    random.
     """
     with np.load(io.BytesIO(blob), allow_pickle=False) as one, np.load(io.BytesIO(other), allow_pickle=False) as two:
-        if one.files != two.files or str(one[_META]) != str(two[_META]):
+        metas = [json.loads(str(z[_META])) | {"by": ""} for z in (one, two)]
+        if one.files != two.files or metas[0] != metas[1]:
             return math.inf
         each = ((name, one[name], two[name]) for name in one.files if name != _META)
         pairs = (pair for name, a, b in each for pair in zip(_told(name, a), _told(name, b), strict=True))
@@ -118,7 +133,7 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
         if not any_version and not _schema(fold).items() <= meta.items():
             raise ValueError(f"version {meta['by']} of evenhand wrote it, whose states differ")
         for name in _NUMBERS:
-            setattr(fold, name, meta[name])
+            setattr(fold, name, meta[name] if name != "sealed" else meta.get(name, 0))  # earlier versions had none
         restores = tuple(Restored(*z) for z in meta.get("restores", ()))  # earlier versions wrote less
         fold.ids = Ids(restores, tuple(meta.get("used", ({},) * len(restores))))
         fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])

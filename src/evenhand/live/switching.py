@@ -100,8 +100,9 @@ class Switch:
                 adopted.apply(event)
             except EvenhandError as error:
                 adopted, reason = None, str(error)
-        if adopted is None and fold.erased:
-            told = f"the log cannot be folded anew after an erasure, and the policy cannot adopt the state: {reason}"
+        if adopted is None and (fold.erased or fold.sealed):
+            since = "an erasure" if fold.erased else "a seal"
+            told = f"the log cannot be folded anew after {since}, and the policy cannot adopt the state: {reason}"
             raise Conflict(told)
         return adopted, body | ({"adopts": True} if adopted is not None else {"adopts": False, "because": reason})
 

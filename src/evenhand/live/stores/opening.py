@@ -12,6 +12,7 @@ from types import ModuleType
 from evenhand.core.errors import MissingExtra
 from evenhand.live.events import AGAIN, Busy
 from evenhand.live.stores._archive import Archive
+from evenhand.live.stores._segments import Segments
 from evenhand.live.stores.base import Closing, Readable, Store, unknown_url
 
 _HERE = __name__.rpartition(".")[0]
@@ -95,9 +96,13 @@ def _first() -> Iterator[None]:
         raise Busy(f"{str(error).removesuffix(AGAIN)}; check the URL of the store, or try later") from error
 
 
-def connect_to_read(url: object) -> Archive:
-    """Open the store of a URL as `readable` does, as a store in which campaigns can be opened."""
-    return Archive(readable(url))
+def connect_to_read(url: object, segments: Path | None = None) -> Archive:
+    """Open the store of a URL as `readable` does, as a store in which campaigns can be opened.
+
+    Events that were moved to segments are read if their folder is given.
+    """
+    found = readable(url)
+    return Archive(found if segments is None else Segments(found, segments))
 
 
 def _module(url: object) -> ModuleType:

@@ -1,0 +1,172 @@
+"""Seals: old events of a running campaign move out of its store, to a file that is checked before they go."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from evenhand.core.beside import beside
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import count
+from evenhand.core.protocols import has
+from evenhand.core.validate import on_disk
+from evenhand.live.changing import check_said
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.watched import Watched
+from evenhand.live.events import Busy, Event, encode, is_erased, written
+from evenhand.live.fold import Rewritten
+from evenhand.live.proof import prove, refuse
+from evenhand.live.snapshots import dump
+from evenhand.live.stores._segments import LINK, Segment, segments
+from evenhand.live.stores.base import OnlyRead, Scrubbing, Sealing, Store, Transaction
+from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.worker import Worker
+
+_DAY = 86_400 * 10**6  # microseconds
+_TIMES = 5  # times that a segment is written, where erasures or corrections come meanwhile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seal:
+    """What was moved; `print` shows it as a sentence."""
+
+    segment: Segment | None  # None if nothing was there to move
+    first: Event  # the first event after the segments, which the store has
+    stays: int = 0  # decisions in the segment that the store has as well, as they wait or something came about them
+
+    def __str__(self) -> str:
+        if self.segment is None:
+            told = f"nothing to move: the first event that no segment has is {self.first.seq}"
+            return f"{told}, of {written(self.first.at)}; --before DATE or EVENT says up to where"
+        stays = f"; {count(self.stays, 'decision')} of them stay in the store as well" if self.stays else ""
+        z = self.segment
+        return f"events {z.first} to {z.last} moved to {z.file}, {count(z.decisions, 'decision')}{stays}"
+
+
+class _Plan(NamedTuple):
+    """What a seal is made of, from before its transaction."""
+
+    path: Path
+    first: int
+    last: Event
+    before: bytes  # the hash of the event before the first
+    erased: int
+    known: int  # corrections
+    parts: dict[str, str]  # the state, the tally
+    began: int  # the time of the first event
+    events: int
+    decisions: int
+
+
+def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | int | None, by: str, why: str) -> Seal:
+    """Move old events to a segment; see `Campaign.seal`."""
+    for field, value in (("by", by), ("why", why)):
+        check_said(field, value)
+    place = Path(folder)
+    if not place.is_dir():
+        raise InvalidInput("folder", "a folder that is there", str(folder))
+    if has(worker.store, OnlyRead) or not worker.one(lambda log: isinstance(log, Sealing)):
+        raise InvalidInput("store", "one out of which events can be moved", type(worker.store).__name__)
+    for _ in range(_TIMES):
+        worker.relearn()
+        try:
+            plan = _planned(campaign, worker, place, before)
+        except Rewritten:  # somebody was erased meanwhile
+            continue
+        if isinstance(plan, Event):
+            return Seal(segment=None, first=plan)
+        _write(worker.store, worker.name, plan)
+        found = worker.one(lambda log, plan=plan: _sealed(worker, log, plan, by, why))  # type: ignore[misc]
+        if found is not None:
+            worker.keep()  # so that no process folds from the end of the segment
+            if isinstance(worker.store, Scrubbing):
+                worker.store.scrub()
+            return found
+    raise Busy("decisions were erased or corrected while they were copied: run the command again")
+
+
+def _planned(campaign: Watched, worker: Worker, folder: Path, before: date | int | None) -> _Plan | Event:
+    """Prepare a seal without a lock; returns the first event that would stay if nothing can be moved."""
+    store, name = worker.store, worker.name
+    first, erased, known = worker.look(lambda fold: (fold.sealed + 1, fold.erased, fold.known))
+    last, began, events, decisions = None, 0, 0, 0
+    for event in _old(worker, first - 1, before):
+        last, events, decisions = event, events + 1, decisions + (event.kind == "decided")
+        began = began or event.at
+    if last is None or not decisions:
+        return next(store.scan(name, first - 1))
+    tally = Tally(campaign, last.seq)
+    tally.update()
+    parts = tally.part(last)
+    if erased <= last.seq:  # a later erasure keeps a later state, and none before it can be found
+        parts["state"] = b64encode(dump(worker.folding.at(last.seq))).decode()
+    before_it = ([b"", *(z.hash for z in segments(store, name))])[-1]
+    path = folder / f"{quote(name, safe=' ')}-{first}-{last.seq}.segment"
+    return _Plan(path, first, last, before_it, erased, known, parts, began, events, decisions)
+
+
+def _old(worker: Worker, after: int, before: date | int | None) -> Iterable[Event]:
+    """Iterate over the events after a number that are before an event or a time, by default a day ago."""
+    store, name, now = worker.store, worker.name, worker.one(lambda log: log.now)
+    events = store.scan(name, after)
+    if isinstance(before, int):
+        return takewhile(lambda event: event.seq < before, events)
+    back = max((event.seq for event in store.scan(name, kinds=("clock",))), default=0)  # where times go back
+    if before is None:
+        end = now - _DAY
+    elif isinstance(before, date):
+        at = before if isinstance(before, datetime) else datetime.combine(before, time())
+        end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
+    else:
+        raise InvalidInput("before", "a date, a time, or the number of an event", shown(before))
+    return takewhile(lambda event: event.at < end or event.seq <= back, events)
+
+
+def _write(store: Store, name: str, plan: _Plan) -> None:
+    """Write a segment, and check it; a file of that name is of a seal that did not happen."""
+    with on_disk("folder", "one whose files can be written"), beside(plan.path, 0o600) as part:
+        with closing(SqliteStore(part)) as copy:
+            events = store.scan(name, plan.first - 1)
+            copy.adopt([(name, takewhile(lambda event: event.seq <= plan.last.seq, events))])
+            copy.keep(name, LINK, plan.first - 1, plan.before)
+        for end in (".gate", ".lock"):
+            part.with_name(part.name + end).unlink()
+        part.chmod(0o400)
+        with closing(connect_to_read(f"sqlite:///{part}")) as copy:
+            proof = prove(copy, name)
+            refuse(name, proof)
+            if proof.head is None or (proof.head.seq, proof.head.hash) != (plan.last.seq, plan.last.hash):
+                raise Busy(f"{plan.path.name} is not what the store has: run the command again")
+    folder = os.open(plan.path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _sealed(worker: Worker, log: Transaction, plan: _Plan, by: str, why: str) -> Seal | None:
+    """Append the event of a seal, and remove what it moved; None if the segment has to be written again."""
+    fold, last, store = worker.fold, plan.last, worker.store
+    same = (fold.sealed + 1, fold.erased, fold.known) == (plan.first, plan.erased, plan.known)
+    if not same or 0 < fold.reach <= last.seq:
+        return None
+    assert isinstance(log, Sealing)
+    emptied = [event.seq for event in store.scan(worker.name, kinds=("sealed",)) if not is_erased(event)]
+    body = {"by": by, "why": why, "first": plan.first, "last": last.seq, "hash": last.hash.hex()}
+    body |= {"began": plan.began, "events": plan.events, "decisions": plan.decisions, "file": plan.path.name}
+    body |= {"state": "state" in plan.parts, "before": emptied}
+    event = worker.enter(log, "sealed", encode(body), own=encode(plan.parts))
+    log.unload(last.seq, [ref for ref in fold.pending if ref <= last.seq], emptied)
+    first = next(z for z in log.tail(last.seq))
+    stays = sum(z.kind == "decided" for z in takewhile(lambda z: z.seq <= last.seq, log.tail(plan.first - 1)))
+    return Seal(segment=Segment.of(event), first=first, stays=stays)
