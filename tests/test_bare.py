@@ -37,13 +37,13 @@ from evenhand.cli import main
 # The demonstration with fewer rounds; there is no option for these.
 SHORT = """
 from dataclasses import dataclass
-import evenhand.cli
+import evenhand.cli.commands
 from evenhand.experiments.demo import DemoExperiment
 @dataclass(frozen=True, kw_only=True)
 class Short(DemoExperiment):
     rounds: int = 100
 Short.__module__ = DemoExperiment.__module__
-evenhand.cli.discover = lambda: {"demo": Short}
+evenhand.cli.commands.discover = lambda: {"demo": Short}
 """
 LEFT_OUT = "plots need an optional dependency: pip install 'evenhand[plot]'"
 

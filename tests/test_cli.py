@@ -145,16 +145,15 @@ def test_the_face_of_the_package_is_whole():
         assert getattr(evenhand, name) is getattr(import_module(place), name)
     for folder in folders:
         assert getattr(evenhand, folder) is import_module(f"evenhand.{folder}")
-    flat = [name for place in evenhand.FLAT for name in import_module(f"evenhand.{place}").__all__]
-    assert len(set(flat)) == len(flat)  # no name has two places
 
 
-def test_names_that_moved_say_where_they_are():
+def test_a_name_of_a_folder_says_where_it_is():
     import evenhand
-    from evenhand.models import Tabular
 
-    with pytest.warns(DeprecationWarning, match=r"evenhand\.Tabular is evenhand\.models\.Tabular now"):
-        assert evenhand.Tabular is Tabular
+    with pytest.raises(AttributeError, match=r"Tabular is in evenhand\.models"):
+        _ = evenhand.Tabular
+    with pytest.raises(AttributeError, match=r"Logistic is in evenhand\.models and evenhand\.offline$"):
+        _ = evenhand.Logistic
     with pytest.raises(AttributeError, match=r"DualGradient is in evenhand\.goals"):
         _ = evenhand.DualGradient
     with pytest.raises(AttributeError, match=r"did you mean evenhand\.goals\.DualGradient\?"):

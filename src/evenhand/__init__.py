@@ -41,7 +41,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import warnings
 from typing import Any
 
 from evenhand.version import __version__ as __version__
@@ -71,25 +70,28 @@ NAMES = {
     "core.records": ("Context",),
     "core.errors": ("EvenhandError",),
 }
-# Folders and modules with public names. Those of `FLAT` were names of this module before, and are so for one version.
-FLAT = (
+# Folders and modules with public names.
+PLACES = (
     "problem",
     "objectives",
     "sets",
     "models",
     "choices",
+    "goals",
+    "welfare",
     "environments",
     "recipes",
     "policy",
     "run",
     "replay",
+    "offline",
     "live",
+    "testing",
     "core.errors",
     "core.records",
     "core.catalogue",
     "core.luck",
 )
-PLACES = (*FLAT, "goals", "welfare", "offline", "testing")
 _FOLDERS = {place.partition(".")[0] for place in PLACES}
 _PLACE = {name: place for place, names in NAMES.items() for name in names}
 
@@ -102,14 +104,8 @@ def __getattr__(name: str) -> Any:
         value = globals()[name] = getattr(importlib.import_module(f"evenhand.{_PLACE[name]}"), name)
         return value
     if not name.startswith("_"):
-        for place in PLACES:
-            module = importlib.import_module(f"evenhand.{place}")
-            if name in module.__all__:
-                if place not in FLAT:
-                    raise AttributeError(f"module 'evenhand' has no attribute {name!r}: {name} is in evenhand.{place}")
-                told = f"evenhand.{name} is evenhand.{place}.{name} now; the short name goes with the next version"
-                warnings.warn(told, DeprecationWarning, stacklevel=2)
-                return getattr(module, name)
+        if places := [f"evenhand.{p}" for p in PLACES if name in importlib.import_module(f"evenhand.{p}").__all__]:
+            raise AttributeError(f"module 'evenhand' has no attribute {name!r}: {name} is in {' and '.join(places)}")
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}{_meant(name)}")
     raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
 

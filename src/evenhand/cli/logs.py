@@ -1,4 +1,4 @@
-"""The commands that read a log and run nothing: what would policies have been worth?"""
+"""The commands that read a log: a problem file to begin with, values, curves, lists and replays."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import argparse
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.cli_campaign import add_name
-from evenhand.cli_source import add_source, is_store, source_of
-from evenhand.core.progress import Work
+from evenhand.cli.arguments import add_command, add_name, add_source, count, is_store, source_of
+from evenhand.core.progress import SCREEN, Work
 
 if TYPE_CHECKING:
+    from evenhand.cli.arguments import Commands
     from evenhand.offline import Regressor, Saved
 
 VALUE = """\
@@ -50,19 +51,36 @@ it costs is said. It may be the action that does nothing, the lottery of the pla
   evenhand assign CASES.csv --problem PROBLEM.toml --learn-from LOG.csv --holdout 0.1 --lottery none --out LIST.csv
 """
 
+REPLAY = """\
+Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the columns,
+outcomes, costs, constraints, the objective, the policy and the horizon; examples/email.toml is one. Several policies
+or budgets make one table, with paired differences.
+"""
 
-def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Callable[[str], int]) -> None:
-    """Add the commands; `parser_of` makes a parser of a name, a line of help and a description."""
-    draft = parser_of("draft", "a problem file to begin with, from the header of a log", DRAFT)
+
+def add(commands: Commands) -> None:
+    """Add the commands."""
+    _add_draft(commands)
+    _add_value(commands)
+    _add_curve(commands)
+    _add_assign(commands)
+    _add_replay(commands)
+
+
+def _add_draft(commands: Commands) -> None:
+    draft = add_command(commands, "draft", "a problem file to begin with, from the header of a log", DRAFT, _draft)
     what = draft.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "log", nargs="?", type=Path, default=None, metavar="LOG", help="CSV, Parquet, or a folder of Parquet files"
     )
     what.add_argument("--schema", action="store_true", help="print the JSON Schema of problem files instead")
     draft.add_argument("--out", type=Path, default=None, metavar="FILE.toml", help="a new file (default: print it)")
-    draft.set_defaults(run=_draft, parser=draft)
-    value = parser_of("value", "what policies and rules would have been worth, from a randomised log", VALUE)
-    _shared(value, count)
+
+
+def _add_value(commands: Commands) -> None:
+    line = "what policies and rules would have been worth, from a randomised log"
+    value = add_command(commands, "value", line, VALUE, _value)
+    _shared(value)
     value.add_argument(
         "--rule", action="append", default=[], metavar="RULE", help="in words, as above (may be repeated)"
     )
@@ -72,17 +90,23 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     value.add_argument("--for-whom", action="store_true",
                        help="also show who gets what under the targeted policy, "
                        "and how much each feature adds")  # fmt: skip
-    value.set_defaults(run=_value, parser=value)
-    curve = parser_of("curve", "value against budget, and what targeting and fairness are worth, from a log", CURVE)
-    _shared(curve, count)
+
+
+def _add_curve(commands: Commands) -> None:
+    line = "value against budget, and what targeting and fairness are worth, from a log"
+    curve = add_command(commands, "curve", line, CURVE, _curve)
+    _shared(curve)
     add_name(curve, "that store")
     curve.add_argument("--budgets", type=count, default=20, metavar="N", help="how many budgets (default: 20)")
     curve.add_argument("--at", type=float, action="append", default=[], metavar="B",
                        help="a budget per case, in place of evenly spaced ones (may be repeated)")  # fmt: skip
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
-    curve.set_defaults(run=_curve, parser=curve)
-    assign = parser_of("assign", "who gets what in the next list, according to a randomised log", ASSIGN)
+
+
+def _add_assign(commands: Commands) -> None:
+    line = "who gets what in the next list, according to a randomised log"
+    assign = add_command(commands, "assign", line, ASSIGN, _assign)
     assign.add_argument("cases", type=Path, metavar="CASES.csv", help="the list: its features, groups and known costs")
     assign.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what columns mean")
     assign.add_argument("--learn-from", type=Path, required=True, metavar="LOG.csv", help="a randomised log")
@@ -99,10 +123,38 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
                         help="the file to write, or FILE.parquet; it is replaced")  # fmt: skip
     assign.add_argument("--verbatim", action="store_true",
                         help="leave texts that a spreadsheet would run unchanged, for use by a program")  # fmt: skip
-    assign.set_defaults(run=_assign, parser=assign)
 
 
-def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> None:
+def _add_replay(commands: Commands) -> None:
+    line = "run policies on a log whose actions were randomised"
+    replay = add_command(commands, "replay", line, REPLAY, _replay)
+    add_source(replay)
+    add_name(replay, "that store")
+    replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
+    replay.add_argument("--policy", default=None, metavar="NAME",
+                        help="any recipe, such as pgd or resolving, or several separated by commas "
+                             "(default: the one in the problem file)")  # fmt: skip
+    replay.add_argument("--rates", type=_rates, default=None, metavar="X,Y",
+                        help="budgets per round, in place of the one in the file, or FROM:TO:COUNT")  # fmt: skip
+    replay.add_argument("--replicas", type=count, default=20, metavar="R", help="shuffles of the log (default: 20)")
+    replay.add_argument("--bootstrap", type=partial(count, least=0), default=40, metavar="N",
+                        help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
+    replay.add_argument("--errors", action="store_true",
+                        help="tables of one policy with all errors")  # fmt: skip
+    replay.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
+    replay.add_argument("--jobs", type=count, default=1, metavar="N",
+                        help="processes; the results do not depend on their number (default: 1)")  # fmt: skip
+    replay.add_argument(
+        "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and a picture here"
+    )
+    replay.add_argument(
+        "--resume",
+        action="store_true",
+        help="save runs in DIR, finished or not; after an interruption, continue from them",
+    )
+
+
+def _shared(parser: argparse.ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     parser.add_argument(
@@ -245,3 +297,65 @@ def _written(files: list[Path], without: str = "") -> int:
     if files:
         print("\n".join(filter(None, [f"\nwritten: {', '.join(map(str, files))}", without])))
     return 0
+
+
+def _rates(text: str) -> list[float]:
+    """Read budgets: numbers with commas between, or FROM:TO:COUNT.
+
+    >>> _rates("0.1,0.3"), _rates("0.1:0.3:3")
+    ([0.1, 0.3], [0.1, 0.2, 0.3])
+    """
+    try:
+        if ":" in text:
+            first, last, number = text.split(":")
+            steps = int(number)
+            if not 2 <= steps <= 1000:
+                raise ValueError
+            step = (float(last) - float(first)) / (steps - 1)
+            found = [round(float(first) + i * step, 12) for i in range(steps)]
+        else:
+            found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0.0 < rate < float("inf") for rate in found):
+        expected = "expected numbers above 0 separated by commas, or FROM:TO:COUNT"
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
+    return found
+
+
+def _replay(o: argparse.Namespace) -> int:
+    from evenhand.core.errors import InvalidInput
+    from evenhand.core.validate import writable
+    from evenhand.replay.execution import Execution, Runs
+
+    if o.resume and o.out is None:
+        raise InvalidInput("resume", "a folder --out, in which runs are kept", "none")
+    keep = None if o.out is None or not o.resume else writable(o.out) / "traces"
+    runs = Runs(replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed)
+    how = Execution(jobs=o.jobs, keep=keep, tell=SCREEN.say)
+    names = o.policy.split(",") if o.policy else []
+    log = source_of(o.log, o.campaign)
+    if o.out is not None:
+        writable(o.out)
+    if len(names) > 1 or o.rates:
+        if o.errors:
+            raise InvalidInput("errors", "one policy and the budget of its file, whose tables have them", "several")
+        from evenhand.replay.several import replay_several
+
+        several = replay_several(log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
+        print(several)
+        files = [] if o.out is None else several.write(o.out, o.said)
+        return _end(files, several.interrupted)
+    from evenhand.replay.run import replay_files, write
+
+    found = replay_files(log, o.problem, o.policy, runs, how)
+    print(found.text(errors=o.errors))
+    return _end([] if o.out is None else write(found, o.out, o.said), found.interrupted)
+
+
+def _end(files: list[Path], interrupted: bool) -> int:
+    if files:
+        from evenhand.core.extras import no_picture
+
+        print("\n".join(filter(None, [f"\nwritten: {', '.join(map(str, files))}", no_picture()])))
+    return 130 if interrupted else 0

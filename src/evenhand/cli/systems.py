@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from evenhand.cli.arguments import add_command
 from evenhand.core.kinds import HEADS, KINDS
 
 if TYPE_CHECKING:
+    from evenhand.cli.arguments import Commands
     from evenhand.core.catalogue import System
 
 ABOUT = """\
@@ -23,9 +25,10 @@ List what is implemented, by kind, with a sentence each; recipes are grouped by 
 _WIDTH = 118
 
 
-def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
-    """Add the command; `parser_of` makes a parser of a name, a line of help and a description."""
-    systems = parser_of("systems", "what is implemented: recipes, models, goals, worlds; and what fits", ABOUT)
+def add(commands: Commands) -> None:
+    """Add the command."""
+    line = "what is implemented: recipes, models, goals, worlds; and what fits"
+    systems = add_command(commands, "systems", line, ABOUT, _systems)
     what = systems.add_mutually_exclusive_group()
     what.add_argument("name", nargs="?", default=None, metavar="NAME",
                       help="of a recipe, model, objective, ... such as resolving")  # fmt: skip
@@ -33,7 +36,6 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     what.add_argument("--for", dest="wanted", default=None, metavar="WORDS",
                       help='list the recipes that fit, such as for "budgets, parity, late outcomes"')  # fmt: skip
     systems.add_argument("--json", action="store_true", help="as JSON")
-    systems.set_defaults(run=_systems, parser=systems)
 
 
 def _systems(o: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The commands `evenhand serve` and `evenhand token`."""
+"""The commands that serve campaigns, and what servers share: tokens and pools of budgets."""
 
 from __future__ import annotations
 
@@ -8,15 +8,47 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from evenhand.cli_texts import AFTER, SERVE, TOKEN
+from evenhand.cli.arguments import AFTER, add_command
+
+if TYPE_CHECKING:
+    from evenhand.cli.arguments import Commands
+
+SERVE = """\
+Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
+where the campaign stands. Everything is written to one log before it is answered. Several servers may share a store.
+
+The problem file begins a campaign; it is the one that `evenhand replay` reads. Either it states the ranges and levels
+of all columns, or a log is given that fixes them once. Several problem files are several campaigns, in one store:
+their routes are below /campaigns/NAME/, such as POST /campaigns/email/decide.
+
+The log keeps the problem file. After a stop, a crash or a switch, start the same command again, or leave the file out:
+all campaigns of the store are then served as their logs have them. A file that a switch superseded is noted; one that a
+campaign never had is refused.
+
+If other machines can reach the server, every request has to carry a token: set EVENHAND_TOKEN to one that may do
+everything, or state --tokens, or both."""
+TOKEN = """\
+Make a token at random. It is printed to stderr, for the client. Its entry in the file of `evenhand serve --tokens` is
+printed to stdout; it has only the hash of the token. Roles: read (reports, pages, metrics, decisions), decide,
+observe (outcomes and cancellations), change (what changes a campaign or its life)."""
+POOL = """\
+Begin a pool of hard budgets that several campaigns share, or list its leases. Each campaign is served by
+`evenhand serve --lease STORE`, has its own store, and plays under the part that the pool grants; the parts together
+never exceed the totals."""
 
 
-def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command that serves campaigns."""
-    serve = commands.add_parser("serve", help="serve live decisions over HTTP, with a page that shows their state",
-                                description=SERVE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+def add(commands: Commands) -> None:
+    """Add the commands."""
+    _add_serve(commands)
+    _add_token(commands)
+    _add_pool(commands)
+
+
+def _add_serve(commands: Commands) -> None:
+    line = "serve live decisions over HTTP, with a page that shows their state"
+    serve = add_command(commands, "serve", line, SERVE, _serve)
     serve.add_argument("problem", type=Path, nargs="*", metavar="PROBLEM.toml",
                        help="what a new campaign decides, and how; several are campaigns of one server "
                        "(default: the campaigns of the store, as their logs have them)")  # fmt: skip
@@ -77,19 +109,27 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
                        help="the tokens that clients may carry, as `evenhand token` prints them")  # fmt: skip
     serve.add_argument("--log", choices=("json", "text"), default=None,
                        help="write a line per request to stderr (default: warnings and errors only)")  # fmt: skip
-    serve.set_defaults(run=_serve, parser=serve)
 
 
-def add_token(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command that makes a token."""
-    token = commands.add_parser("token", help="make a token for a client of `evenhand serve`", description=TOKEN)
+def _add_token(commands: Commands) -> None:
+    token = add_command(commands, "token", "make a token for a client of `evenhand serve`", TOKEN, _token)
     token.add_argument("name", metavar="NAME", help="who holds it: letters, digits, _ and -")
     token.add_argument("--role", action="append", required=True, choices=("read", "decide", "observe", "change"),
                        help="(may be repeated)")  # fmt: skip
     token.add_argument("--campaign", action="append", default=None, metavar="NAME",
                        help="a campaign that it is for (may be repeated; default: all of the server)")  # fmt: skip
     token.add_argument("--per-minute", type=float, default=None, metavar="N", help="its quota of decisions")
-    token.set_defaults(run=_token, parser=token)
+
+
+def _add_pool(commands: Commands) -> None:
+    line = "begin a pool of budgets that several campaigns share, or list its leases"
+    pool = add_command(commands, "pool", line, POOL, _pool)
+    pool.add_argument("store", metavar="STORE", help="such as sqlite:///pool.db")
+    pool.add_argument("--name", default=None, metavar="NAME", help="(default: the only one in the store, else pool)")
+    pool.add_argument("--total", action="append", default=[], metavar="OUTCOME=AMOUNT",
+                      help="for a new pool: a budget of all campaigns together (may be repeated)")  # fmt: skip
+    pool.add_argument("--rounds", type=int, default=None, metavar="N",
+                      help="for a new pool: the rounds that all campaigns together expect")  # fmt: skip
 
 
 def _serve(o: argparse.Namespace) -> int:
@@ -147,4 +187,13 @@ def _token(o: argparse.Namespace) -> int:
     ).entry()
     print(f"token: {made}", file=sys.stderr)
     print(entry)
+    return 0
+
+
+def _pool(o: argparse.Namespace) -> int:
+    from evenhand.live.leases.commands import begin_pool, list_pool
+
+    if bool(o.total) != (o.rounds is not None):
+        o.parser.error("--total and --rounds: state both to begin a pool, and none to list its leases")
+    print(begin_pool(o.store, o.name or "pool", o.total, o.rounds) if o.total else list_pool(o.store, o.name))
     return 0

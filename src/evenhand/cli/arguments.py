@@ -1,0 +1,170 @@
+"""What several commands take: a store, a campaign, a log, who asks and why."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.replay.log import Source
+
+    Commands = argparse._SubParsersAction[Any]
+
+AFTER = """\
+what follows the horizon: "nothing" is played, decisions are refused ("stop"), or "go on" with what is left of the
+budgets"""
+_SQLITE = b"SQLite format 3"  # how the file of a store begins
+_STORE = re.compile(r"(sqlite|postgres|postgresql|memory):/")  # a path drops slashes, so that it has a single one
+
+
+def add_command(
+    commands: Commands, name: str, line: str, text: str, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    """Add a command, and return its parser.
+
+    Args:
+        commands: of the command line.
+        name: of the command.
+        line: its line in the list of commands.
+        text: what its help says; a text of several lines is shown as it is.
+        run: runs it, and returns the exit status.
+    """
+    shown = argparse.RawDescriptionHelpFormatter if "\n" in text else argparse.HelpFormatter
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=line, description=text, formatter_class=shown)
+    parser.set_defaults(run=run, parser=parser)
+    return parser
+
+
+def count(text: str, least: int = 1) -> int:
+    """Parse a whole number of at least `least`."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text!r}")
+    return value
+
+
+class Once(argparse.Action):
+    """Takes a name that is stated once, by an option or by its place."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the name, and refuse another one.
+
+        Raises:
+            argparse.ArgumentError: there is one already.
+        """
+        before = getattr(namespace, self.dest, None)
+        if before is not None:
+            raise argparse.ArgumentError(self, f"expected one name, got {before!r} and {values!r}")
+        setattr(namespace, self.dest, values)
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take a store."""
+    parser.add_argument("store", metavar="STORE", help="the store, such as sqlite:///email.db")
+
+
+def add_name(parser: argparse.ArgumentParser, where: str = "the store") -> None:
+    """Let a parser take the name of a campaign in a store.
+
+    Args:
+        parser: of the command.
+        where: the store, in words.
+    """
+    parser.add_argument("--campaign", action=Once, default=None, metavar="NAME",
+                        help=f"its name (default: the only campaign in {where})")  # fmt: skip
+
+
+def add_campaign(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take a store and the name of a campaign.
+
+    The name also stands after the store; the help does not show this.
+    """
+    add_store(parser)
+    parser.add_argument("campaign", nargs="?", action=Once, default=argparse.SUPPRESS, metavar="CAMPAIGN",
+                        help=argparse.SUPPRESS)  # fmt: skip
+    add_name(parser)
+
+
+def add_reason(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take who asks for a change, and why."""
+    parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it, for the log")
+    parser.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log, such as a ticket")
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take a log."""
+    parser.add_argument(
+        "log", metavar="LOG.csv", help="the log, with a header line; or the store of a campaign, such as sqlite:///a.db"
+    )
+
+
+def is_store(text: str) -> bool:
+    """Whether a log is named that is the store of a campaign."""
+    path = Path(text)
+    return "://" in text or (path.is_file() and _starts(path, _SQLITE))
+
+
+def source_of(text: str, campaign: str | None) -> Source:
+    """Return the path of a log, or the decisions of a campaign where a store is named.
+
+    Raises:
+        Unknown, InvalidInput: there is no such store or campaign, or one is named for a file.
+    """
+    if is_store(text):
+        from evenhand.live.decided import decisions
+
+        return decisions(text, campaign)
+    if campaign is not None:
+        from evenhand.core.errors import InvalidInput
+
+        raise InvalidInput("campaign", "none where no store is named", campaign)
+    return Path(text)
+
+
+def _starts(path: Path, mark: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(mark)) == mark
+
+
+def refuse_swapped(o: argparse.Namespace) -> None:
+    """Refuse a store given where another argument is expected, if the other argument is given in place of the store.
+
+    Raises:
+        InvalidInput: says what came, and the order.
+    """
+    store = getattr(o, "store", None)
+    if store is None or _STORE.match(store):
+        return
+    for action in _listed(o.parser):
+        values = getattr(o, action.dest, None)
+        for value in values if isinstance(values, list) else [values]:
+            if action.dest != "store" and _STORE.match(str(value)):
+                from evenhand.core.errors import InvalidInput
+                from evenhand.live.stores.base import shown_url
+
+                got = f"{shown_url(store)}, and a store as {action.metavar}; the order is: {_order(o.parser)}"
+                raise InvalidInput("store", "one such as sqlite:///email.db", got)
+
+
+def _listed(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return what a command takes by its place."""
+    return [action for action in parser._actions if not action.option_strings]
+
+
+def _order(parser: argparse.ArgumentParser) -> str:
+    """Say the order, as `evenhand switch STORE PROBLEM.toml`."""
+    places = [str(z.metavar) for z in _listed(parser) if z.help != argparse.SUPPRESS]
+    by_name = [] if "STORE" in places else ["--store STORE"]
+    return " ".join([parser.prog, *places, *by_name])

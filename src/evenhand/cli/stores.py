@@ -1,0 +1,82 @@
+"""The commands that keep the logs of a store: archives, backups, the way back, and clocks that were wrong."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenhand.cli.arguments import add_campaign, add_command, add_reason
+
+if TYPE_CHECKING:
+    from evenhand.cli.arguments import Commands
+
+ARCHIVE = """\
+Write the log of a campaign that has ended, with no decision waiting, to a read-only file, and print its head, to be
+kept elsewhere. The file has the format of `evenhand backup`; the campaign stays in the store."""
+BACKUP = """\
+Copy all campaigns of a store, as they are at one moment, to a new file, while servers run. The file is an SQLite
+store: audit, report and export read it, even from read-only media, and `evenhand restore` makes a store of it."""
+RESTORE = """\
+Write the campaigns of a backup to a store that has none, and check all their hashes there. What was decided after the
+backup is not in it: stop all servers of the lost store first. The log notes who restored it and why, and later
+decisions have ids of another kind, so that those of lost decisions stay refused."""
+CLOCK = """\
+Write to the log that a campaign follows the present clock. If the clock was once wrong, the log is ahead of it: times
+stand still, and nothing expires, until the clock has caught up. From this event on, times are those of the clock."""
+
+
+def add(commands: Commands) -> None:
+    """Add the commands."""
+    line = "write the log of a campaign that has ended to a file"
+    archive = add_command(commands, "archive", line, ARCHIVE, _archive)
+    add_campaign(archive)
+    archive.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not exist yet")
+
+    line = "copy the logs of live campaigns to a file, while they run"
+    backup = add_command(commands, "backup", line, BACKUP, _backup)
+    backup.add_argument("store", metavar="STORE", help="sqlite:///FILE or postgresql://HOST/DATABASE")
+    backup.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not exist yet")
+
+    restore = add_command(commands, "restore", "make a store from a backup", RESTORE, _restore)
+    restore.add_argument("file", type=Path, metavar="FILE", help="a file that `evenhand backup` wrote")
+    restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
+    add_reason(restore)
+
+    line = "let a live campaign follow the clock again, after the clock was wrong"
+    clock = add_command(commands, "clock", line, CLOCK, _clock)
+    add_campaign(clock)
+    clock.add_argument("--reset", action="store_true", required=True, help="write it to the log")
+    clock.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
+    clock.add_argument("--by", default=None, metavar="WHO",
+                       help="who asks for it, for the log (default: the name of the user)")  # fmt: skip
+
+
+def _archive(o: argparse.Namespace) -> int:
+    from evenhand.live.life_commands import write_archive
+
+    print(f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
+    return 0
+
+
+def _backup(o: argparse.Namespace) -> int:
+    from evenhand.live.backups import backup
+
+    heads = backup(o.store, o.file)
+    print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
+    return 0
+
+
+def _restore(o: argparse.Namespace) -> int:
+    from evenhand.live.backups import restore
+
+    heads = restore(o.file, o.store, by=o.by, why=o.why)
+    print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
+    return 0
+
+
+def _clock(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import reset_clock
+
+    print(reset_clock(o.store, o.campaign, o.why, o.by))
+    return 0
