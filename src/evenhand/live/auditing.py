@@ -17,7 +17,7 @@ from evenhand.live.leases.books import refuse_pool
 from evenhand.live.phases import Phase
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.recomputing import Given, recompute
-from evenhand.live.stores.base import Store
+from evenhand.live.stores.base import Readable, Store
 from evenhand.live.switches import Switched, switches
 from evenhand.live.versions import changes
 from evenhand.policy.policy import Policy
@@ -54,7 +54,7 @@ class Audit:
         if self.unknown:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
         if self.sealed:
-            told = "are in segments that were not given, and were not recomputed"
+            told = "are in segments that were not read, and were not recomputed"
             between = f"; nor were {self.between:,} after them" if self.between and not self.erased else ""
             found.append(f"{faces.count(self.sealed, 'decision')} {told}{between}")
         if self.erased:
@@ -163,7 +163,15 @@ def audit(
 def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
     """Return the audit of a log that is too damaged for its decisions to be recomputed."""
     kind = "" if isinstance(error, EvenhandError) else f"{type(error).__name__}: "
-    faults = (*proof.faults, f"its decisions cannot be recomputed: {kind}{error}")
+    return _of_hashes(campaign, proof, (f"its decisions cannot be recomputed: {kind}{error}",))
+
+
+def of_segment(store: Readable, campaign: str, proof: Proof) -> Audit:
+    """Return the audit of a segment alone, whose decisions cannot be recomputed without the events before it."""
+    return _of_hashes(campaign, proof, (), sum(1 for _ in store.scan(campaign, kinds=("decided",))))
+
+
+def _of_hashes(campaign: str, proof: Proof, more: tuple[str, ...], sealed: int = 0) -> Audit:
     return Audit(
         campaign=campaign,
         events=proof.last,
@@ -174,10 +182,10 @@ def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
         first=None,
         erased=0,
         between=0,
-        sealed=0,
+        sealed=sealed,
         versions=(),
         switches=(),
         restores=(),
         head=proof.head,
-        faults=faults,
+        faults=(*proof.faults, *more),
     )

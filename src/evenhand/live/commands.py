@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.validate import on_disk
-from evenhand.live.auditing import Audit, audit, of_damaged
+from evenhand.live.auditing import Audit, audit, of_damaged, of_segment
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
 from evenhand.live.coded import Stated, Text, of_stored
@@ -32,6 +32,7 @@ from evenhand.live.leases.serving import settling
 from evenhand.live.life import OnExpiry
 from evenhand.live.limits import used_up
 from evenhand.live.proof import Head, prove, refuse
+from evenhand.live.stores._segments import LINK
 from evenhand.live.stores.base import Closing, Store
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.switches import Switched, switches
@@ -297,16 +298,19 @@ def audit_files(
     tolerance: float = 0.0,
     head: str | None = None,
     jobs: int = 1,
+    segments: Path | None = None,
 ) -> Audit:
-    """Audit a campaign from problem files, by default with the files that it stored.
+    """Audit a campaign from problem files, by default with the files that it stored; a segment has hashes alone.
 
     Raises:
         Unknown, InvalidInput: as for `only_campaign`; or no policy is known, or `head` is not NUMBER:HASH.
         Conflict: the policy learned from another log.
     """
-    store = connect_to_read(url)
+    store = connect_to_read(url, segments)
     name = only_campaign(store, campaign)
     kept = None if head is None else Head.of(head)
+    if store.snapshot(name, LINK) is not None:
+        return of_segment(store, name, prove(store, name, kept))
     try:
         each = policies(store, name)
         if problem_paths and each:
@@ -331,6 +335,7 @@ def audit_files(
         teacher=teacher,
         head=kept,
         jobs=jobs,
+        segments=segments,
     )
 
 
@@ -357,6 +362,7 @@ def write_decisions(
     outcome: str | None = None,
     observed: bool = False,
     verbatim: bool = False,
+    segments: Path | None = None,
 ) -> int:
     """Write the decisions of a campaign to a file; returns their number. See `evenhand.live.exports.export`.
 
@@ -365,7 +371,7 @@ def write_decisions(
         Damaged: the log is damaged.
     """
     refuse_own("out", out, url)
-    store = connect_to_read(url)
+    store = connect_to_read(url, segments)
     name = only_campaign(store, campaign)
     refuse(name, prove(store, name))
     return export(store, name, out, kind=kind, outcome=outcome, observed=observed, verbatim=verbatim)

@@ -18,6 +18,7 @@ from evenhand.live.opening import Terms
 from evenhand.live.phases import Phase, Phases, mark_in, missing
 from evenhand.live.runs import fold_runs
 from evenhand.live.snapshots import BrokenSnapshot, began, dump, restore
+from evenhand.live.stores._segments import KEEPERS
 from evenhand.live.stores.base import Readable, Store
 
 Events = Callable[[int], Iterable[Event]]  # the events after a number, in order
@@ -42,7 +43,7 @@ class Keeper(NamedTuple):
 def keeper(store: Readable, campaign: str, before: int | None = None) -> Keeper | None:
     """Return the event of a log that keeps the latest state of fewer events than a number, None if there is none."""
     found = list[Keeper]()
-    for event in store.scan(campaign, kinds=("erased", "sealed")):
+    for event in store.scan(campaign, kinds=KEEPERS):
         body = json.loads(event.body) if event.kind == "sealed" else {}
         if not is_erased(event) and body.get("state", True):
             found.append(Keeper(body.get("last", event.seq), event))

@@ -83,7 +83,7 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
     try:
         link, each = store.snapshot(campaign, LINK), unread(store, campaign)
         if link is not None:  # a segment, which begins after an event whose hash it has
-            (last, before), erasures.missed = link, False
+            (last, before), erasures.first, erasures.missed = link, link[0] + 1, False
         elif each:
             last, before, erasures.first = each[-1].last, each[-1].hash, each[-1].last + 1
         with Work(f"checking {campaign}", "event") as work:

@@ -27,10 +27,9 @@ from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
 from evenhand.live.phases import Phase, Phases, begins
 from evenhand.live.snapshots import apart, dump, known
-from evenhand.live.stores._archive import Archive
-from evenhand.live.stores._segments import Segments, unread
+from evenhand.live.stores._segments import unread
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.stores.opening import connect_to_read, whole
 from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
 
@@ -65,7 +64,7 @@ class Given:
     def place(self) -> Store:
         if isinstance(self.store, str) or not hasattr(self.store, "scan"):
             return connect_to_read(self.store, self.segments)
-        return self.store if self.segments is None else Archive(Segments(self.store, self.segments))
+        return whole(self.store, self.segments)
 
     @cached_property
     def first(self) -> Event:

@@ -26,7 +26,7 @@ from evenhand.live.events import Busy, Event, encode, is_erased, written
 from evenhand.live.fold import Rewritten
 from evenhand.live.proof import prove, refuse
 from evenhand.live.snapshots import dump
-from evenhand.live.stores._segments import LINK, Segment, segments
+from evenhand.live.stores._segments import KEEPERS, LINK, Segment, segments
 from evenhand.live.stores.base import OnlyRead, Scrubbing, Sealing, Store, Transaction
 from evenhand.live.stores.opening import connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
@@ -88,11 +88,18 @@ def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | i
         _write(worker.store, worker.name, plan)
         found = worker.one(lambda log, plan=plan: _sealed(worker, log, plan, by, why))  # type: ignore[misc]
         if found is not None:
-            worker.keep()  # so that no process folds from the end of the segment
-            if isinstance(worker.store, Scrubbing):
-                worker.store.scrub()
-            return found
+            return _done(worker, found)
     raise Busy("decisions were erased or corrected while they were copied: run the command again")
+
+
+def _done(worker: Worker, segment: Segment) -> Seal:
+    """Clean the files of the store after a seal, and say what stays."""
+    worker.keep()  # so that no process folds from the end of the segment
+    if isinstance(worker.store, Scrubbing):
+        worker.store.scrub()
+    decided = worker.store.scan(worker.name, segment.first - 1, ("decided",))
+    stays = sum(1 for _ in takewhile(lambda event: event.seq <= segment.last, decided))
+    return Seal(segment=segment, first=next(worker.store.scan(worker.name, segment.last)), stays=stays)
 
 
 def _planned(campaign: Watched, worker: Worker, folder: Path, before: date | int | None) -> _Plan | Event:
@@ -136,9 +143,9 @@ def _write(store: Store, name: str, plan: _Plan) -> None:
     """Write a segment, and check it; a file of that name is of a seal that did not happen."""
     with on_disk("folder", "one whose files can be written"), beside(plan.path, 0o600) as part:
         with closing(SqliteStore(part)) as copy:
-            events = store.scan(name, plan.first - 1)
-            copy.adopt([(name, takewhile(lambda event: event.seq <= plan.last.seq, events))])
-            copy.keep(name, LINK, plan.first - 1, plan.before)
+            copy.keep(name, LINK, plan.first - 1, plan.before)  # before an erasure is there, which refuses it
+            events = takewhile(lambda event: event.seq <= plan.last.seq, store.scan(name, plan.first - 1))
+            copy.adopt([(name, map(_stateless, events))])
         for end in (".gate", ".lock"):
             part.with_name(part.name + end).unlink()
         part.chmod(0o400)
@@ -154,7 +161,12 @@ def _write(store: Store, name: str, plan: _Plan) -> None:
         os.close(folder)
 
 
-def _sealed(worker: Worker, log: Transaction, plan: _Plan, by: str, why: str) -> Seal | None:
+def _stateless(event: Event) -> Event:
+    """Leave the states that events keep in the store, where a later event may take them away."""
+    return event._replace(own=None, salt=None) if event.kind in KEEPERS else event
+
+
+def _sealed(worker: Worker, log: Transaction, plan: _Plan, by: str, why: str) -> Segment | None:
     """Append the event of a seal, and remove what it moved; None if the segment has to be written again."""
     fold, last, store = worker.fold, plan.last, worker.store
     same = (fold.sealed + 1, fold.erased, fold.known) == (plan.first, plan.erased, plan.known)
@@ -167,6 +179,4 @@ def _sealed(worker: Worker, log: Transaction, plan: _Plan, by: str, why: str) ->
     body |= {"state": "state" in plan.parts, "before": emptied}
     event = worker.enter(log, "sealed", encode(body), own=encode(plan.parts))
     log.unload(last.seq, [ref for ref in fold.pending if ref <= last.seq], emptied)
-    first = next(z for z in log.tail(last.seq))
-    stays = sum(z.kind == "decided" for z in takewhile(lambda z: z.seq <= last.seq, log.tail(plan.first - 1)))
-    return Seal(segment=Segment.of(event), first=first, stays=stays)
+    return Segment.of(event)

@@ -6,8 +6,10 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.live.cases import alike, same_cases
+from evenhand.live.cases import Encoder, Named, alike, refuse_unfit, same_cases
+from evenhand.live.changing import check_said
 from evenhand.live.coded import Coded
 from evenhand.live.differing import differences
 from evenhand.live.events import Conflict, Event, encode, read
@@ -15,6 +17,7 @@ from evenhand.live.fold import Fold
 from evenhand.live.leases.lease import lease_of
 from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
 from evenhand.live.stores.base import Transaction
+from evenhand.policy.policy import Policy
 from evenhand.problem.appended import refuse_other_actions
 from evenhand.problem.withdrawn import refuse_return
 
@@ -33,6 +36,24 @@ class Switch:
     expected: str
     by: str | None = None
     why: str | None = None
+
+    @staticmethod
+    def of(
+        now: Phase, policy: Policy, encoder: Encoder | None, expected: str | None, by: str | None, why: str | None
+    ) -> Switch:
+        """Make a request of what `Campaign.switch` takes.
+
+        Raises:
+            InvalidInput: the policy is none, or cannot serve cases by name; or a text is none.
+        """
+        if not isinstance(policy, Policy):
+            raise InvalidInput("policy", "a Policy", shown(policy))
+        for field, text in (("by", by), ("why", why)):
+            if text is not None:
+                check_said(field, text)
+        refuse_unfit(policy)
+        encoder = encoder or (Named(policy) if isinstance(now.encoder, Named) else now.encoder)
+        return Switch(phase=Phase(policy, encoder), expected=expected or now.mark, by=by, why=why)
 
     def refuse(self, now: Phase) -> None:
         """Refuse a policy that cannot continue where the present one stops, however the log is folded.

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from evenhand.core.errors import MissingFile
 from evenhand.live.events import Conflict, Damaged, Event, Kind, written
 from evenhand.live.stores._sqlite_reading import SqliteReader
-from evenhand.live.stores.base import Closing, Readable, SelfChecking, Whole
+from evenhand.live.stores.base import MOVED, Closing, Readable, SelfChecking, Whole
 
+KEEPERS: tuple[Kind, ...] = ("erased", "sealed")  # which keep a state
 LINK = "before"  # the mark of the snapshot of a segment that has the number and the hash of the event before it
 
 
@@ -98,12 +99,16 @@ class Segments:
         return self._store.campaigns()
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
+        if kinds and not {*kinds} & {*MOVED}:  # all of them stay in the store
+            yield from self._store.scan(campaign, after, kinds)
+            return
+        stay = {event.seq: event for event in self._store.scan(campaign, after, KEEPERS)}  # with their states
         for segment, file in self._files(campaign, after):
             for event in file.scan(campaign, after, kinds):
                 if not kinds and event.seq != after + 1:
                     raise Damaged(f"event {after + 1} is missing in {segment}")
                 after = event.seq
-                yield event
+                yield stay.get(after, event)
             after = max(after, segment.last)
         yield from self._store.scan(campaign, after, kinds)
 

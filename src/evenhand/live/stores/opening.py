@@ -105,6 +105,11 @@ def connect_to_read(url: object, segments: Path | None = None) -> Archive:
     return Archive(found if segments is None else Segments(found, segments))
 
 
+def whole(store: Store, segments: str | Path | None) -> Store:
+    """Return a store that also reads the events which were moved to segments in a folder, if one is given."""
+    return store if segments is None else Archive(Segments(store, Path(segments)))
+
+
 def _module(url: object) -> ModuleType:
     """Import the module of a kind of store."""
     scheme, mark, _ = url.partition("://") if isinstance(url, str) else ("", "", "")
