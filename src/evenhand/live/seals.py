@@ -139,8 +139,27 @@ def _old(worker: Worker, after: int, before: date | int | None) -> Iterable[Even
     return takewhile(lambda event: event.at < end or event.seq <= back, events)
 
 
+def _refuse_other(name: str, plan: _Plan) -> None:
+    """Refuse to replace a file with other events, as one of a log that was lost; one with the same is of a try before.
+
+    Raises:
+        InvalidInput: there is one.
+    """
+    if plan.path.exists():
+        with closing(connect_to_read(f"sqlite:///{plan.path}")) as there:
+            found = next(there.scan(name, plan.last.seq - 1), None)
+        if found is None or found.hash != plan.last.hash:
+            raise InvalidInput("folder", f"one without another {plan.path.name}", f"{plan.path}, of another log")
+
+
 def _write(store: Store, name: str, plan: _Plan) -> None:
-    """Write a segment, and check it; a file of that name is of a seal that did not happen."""
+    """Write a segment, and check it.
+
+    Raises:
+        InvalidInput: the folder has another file of that name, or cannot be written to.
+        Damaged, Busy: the file is not what the store has.
+    """
+    _refuse_other(name, plan)
     with on_disk("folder", "one whose files can be written"), beside(plan.path, 0o600) as part:
         with closing(SqliteStore(part)) as copy:
             copy.keep(name, LINK, plan.first - 1, plan.before)  # before an erasure is there, which refuses it
