@@ -318,3 +318,24 @@ def test_commands_seal_audit_and_export(tmp_path, capsys, monkeypatch):
     assert "letters-1-11.segment" in capsys.readouterr().err
     assert main(["export", url, "--out", "all.csv", "--segments", "."]) == 0
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 11
+
+
+def test_a_page_that_is_behind_reads_on_after_a_seal(shop, tmp_path):
+    tally = Tally(shop, 9)
+    tally.update()
+    tally._end = None
+    seal(shop, tmp_path, 30)
+    for found in (tally, whole := Tally(shop)):
+        found.update()
+    assert (tally.counts, tally.played) == (whole.counts, whole.played)
+    assert sum(tally.played.values()) == 30
+
+
+def test_a_segment_of_a_lost_log_is_not_replaced(shop, tmp_path):
+    other = eh.Campaign.open(connect("memory://"), "shop", POLICY, seed=8)
+    decide(other, range(28))
+    seal(other, tmp_path, 30)
+    before = shop.head()
+    with pytest.raises(InvalidInput, match=r"folder: expected one without another shop-1-29.segment"):
+        seal(shop, tmp_path, 30)
+    assert shop.head() == before

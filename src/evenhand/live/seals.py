@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import secrets
 from base64 import b64encode
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +24,7 @@ from evenhand.core.validate import on_disk
 from evenhand.live.changing import check_said
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.events import Busy, Event, encode, is_erased, written
+from evenhand.live.events import Busy, Damaged, Event, encode, is_erased, written
 from evenhand.live.fold import Rewritten
 from evenhand.live.proof import prove, refuse
 from evenhand.live.snapshots import dump
@@ -85,8 +87,13 @@ def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | i
             continue
         if isinstance(plan, Event):
             return Seal(segment=None, first=plan)
-        _write(worker.store, worker.name, plan)
-        found = worker.one(lambda log, plan=plan: _sealed(worker, log, plan, by, why))  # type: ignore[misc]
+        try:
+            with _written(worker.store, worker.name, plan) as draft:
+                found = worker.one(partial(_sealed, worker, plan, draft, {"by": by, "why": why}))
+        except Damaged:
+            if worker.look(lambda fold: fold.sealed) < plan.first:
+                raise
+            continue  # another process moved the events meanwhile
         if found is not None:
             return _done(worker, found)
     raise Busy("decisions were erased or corrected while they were copied: run the command again")
@@ -152,15 +159,17 @@ def _refuse_other(name: str, plan: _Plan) -> None:
             raise InvalidInput("folder", f"one without another {plan.path.name}", f"{plan.path}, of another log")
 
 
-def _write(store: Store, name: str, plan: _Plan) -> None:
-    """Write a segment, and check it.
+@contextmanager
+def _written(store: Store, name: str, plan: _Plan) -> Iterator[Path]:
+    """Yield a draft of the segment, which was checked; it is removed unless it was renamed.
 
     Raises:
         InvalidInput: the folder has another file of that name, or cannot be written to.
         Damaged, Busy: the file is not what the store has.
     """
     _refuse_other(name, plan)
-    with on_disk("folder", "one whose files can be written"), beside(plan.path, 0o600) as part:
+    draft = plan.path.with_name(f".{plan.path.name}.{secrets.token_hex(4)}")
+    with on_disk("folder", "one whose files can be written"), beside(draft, 0o600) as part:
         with closing(SqliteStore(part)) as copy:
             copy.keep(name, LINK, plan.first - 1, plan.before)  # before an erasure is there, which refuses it
             events = takewhile(lambda event: event.seq <= plan.last.seq, store.scan(name, plan.first - 1))
@@ -173,11 +182,21 @@ def _write(store: Store, name: str, plan: _Plan) -> None:
             refuse(name, proof)
             if proof.head is None or (proof.head.seq, proof.head.hash) != (plan.last.seq, plan.last.hash):
                 raise Busy(f"{plan.path.name} is not what the store has: run the command again")
-    folder = os.open(plan.path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        yield draft
     finally:
-        os.close(folder)
+        draft.unlink(missing_ok=True)
+
+
+def _name(draft: Path, path: Path) -> None:
+    """Give a draft its name, for good once this returns."""
+    with on_disk("folder", "one whose files can be written"):
+        draft.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _stateless(event: Event) -> Event:
@@ -185,15 +204,19 @@ def _stateless(event: Event) -> Event:
     return event._replace(own=None, salt=None) if event.kind in KEEPERS else event
 
 
-def _sealed(worker: Worker, log: Transaction, plan: _Plan, by: str, why: str) -> Segment | None:
-    """Append the event of a seal, and remove what it moved; None if the segment has to be written again."""
+def _sealed(worker: Worker, plan: _Plan, draft: Path, note: dict[str, str], log: Transaction) -> Segment | None:
+    """Append the event of a seal, and remove what it moved; None if the segment has to be written again.
+
+    The segment gets its name while the lock is held, so that none that the log has is replaced by an earlier copy.
+    """
     fold, last, store = worker.fold, plan.last, worker.store
     same = (fold.sealed + 1, fold.erased, fold.known) == (plan.first, plan.erased, plan.known)
     if not same or 0 < fold.reach <= last.seq:
         return None
     assert isinstance(log, Sealing)
     emptied = [event.seq for event in store.scan(worker.name, kinds=("sealed",)) if not is_erased(event)]
-    body = {"by": by, "why": why, "first": plan.first, "last": last.seq, "hash": last.hash.hex()}
+    _name(draft, plan.path)
+    body = {**note, "first": plan.first, "last": last.seq, "hash": last.hash.hex()}
     body |= {"began": plan.began, "events": plan.events, "decisions": plan.decisions, "file": plan.path.name}
     body |= {"state": "state" in plan.parts, "before": emptied}
     event = worker.enter(log, "sealed", encode(body), own=encode(plan.parts))

@@ -221,6 +221,16 @@ class Verbs:
             raise self._unknown(self.ids.of(ref))
         return event
 
+    def has(self, key: str) -> bool:
+        """Return whether a decision has a key, in the log or in a segment."""
+        return self.log.find(key) is not None or bool(self._moved(key))
+
+    def _moved(self, key: str) -> int:
+        """Return the decision of a key that a seal moved out of the store, 0 if there is none."""
+        if not self.worker.fold.sealed or not isinstance(self.log, Recalling):
+            return 0
+        return self.log.moved([key]).get(key, 0)
+
     def _is_moved(self, ref: int) -> bool:
         """Return whether a decision was settled in a segment; the store may still have it for what came afterwards."""
         end = self.worker.fold.sealed
@@ -232,10 +242,9 @@ class Verbs:
         Raises:
             Conflict: the error names the decision and its segment.
         """
-        found = self.log.moved([key]) if self.worker.fold.sealed and isinstance(self.log, Recalling) else {}
-        if key in found:
-            told = f"key {shown(key)} was used for decision {self.ids.of(found[key])}, which"
-            raise moved(self.worker.store, self.worker.name, found[key], told)
+        if found := self._moved(key):
+            told = f"key {shown(key)} was used for decision {self.ids.of(found)}, which"
+            raise moved(self.worker.store, self.worker.name, found, told)
 
     def _unknown(self, decision: object, how: str = "") -> Unknown:
         return Unknown(f"no decision {how}{shown(decision)} in campaign {self.worker.name!r}{self.ids.note}")

@@ -23,6 +23,7 @@ from evenhand.live.dashboard.streak import Streak
 from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.events import Busy, Event, read
+from evenhand.live.fold import Rewritten
 from evenhand.live.ids import Ids, Restored
 from evenhand.live.life import LIFE, Life, OnExpiry, fate_of
 from evenhand.live.stores._segments import unread
@@ -85,9 +86,12 @@ class Tally:
     ids: Ids
 
     def update(self) -> None:
-        """Read the new events, or all events after an erasure, or after a switch that changes how decisions count."""
+        """Read the new events; begin anew after an erasure, a seal, or a switch that changes how decisions count."""
         with self._lock:
-            while not self._read():
+            while True:
+                with suppress(Rewritten):
+                    if self._read():
+                        return
                 self._policy = None
 
     def _read(self) -> bool:
@@ -100,6 +104,8 @@ class Tally:
         for event in campaign.store.scan(campaign.name, self._last):
             if self._end is not None and event.seq > self._end:
                 break
+            if event.seq != self._last + 1:
+                raise Rewritten("a seal moved events that were not read")
             if event.kind == "decided":
                 self._decided(event)
             elif event.ref is not None:
@@ -365,7 +371,8 @@ class Tally:
         campaign = self._campaign
         with campaign.store.write(campaign.name) as log:
             decided, about = log.get(ref), [e for e in log.about(ref) if e.seq < event.seq]
-        assert decided is not None  # the log names only decisions that it has
+        if decided is None:
+            raise Rewritten("a seal moved the decision meanwhile")
         one = self._opened(decided.at, read(decided))
         for e in about:
             if e.kind == "expired":
