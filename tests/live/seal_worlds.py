@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import evenhand as eh
-from evenhand.live import Conflict, Unknown
+from evenhand.live import Conflict, Place, Unknown
 from evenhand.live.events import encode
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.schedules import same_fold
@@ -95,7 +95,7 @@ class World:
         same_fold(*self.each)
         assert self.each[0].report() == self.each[1].report()
         found = [
-            eh.live.audit(self.stores[0], "shop", [self.policy], segments=self.folder),
+            eh.live.audit(Place(self.stores[0], self.folder), "shop", [self.policy]),
             eh.live.audit(self.stores[1], "shop", [self.policy]),
         ]
         facts = [(z.events, z.decisions, z.differing, z.unknown, z.erased, z.between, z.faults) for z in found]

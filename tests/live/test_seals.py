@@ -13,7 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli.commands import main
 from evenhand.core.errors import InvalidInput, MissingFile
-from evenhand.live import Busy, Conflict, seals
+from evenhand.live import Busy, Conflict, Place, seals
 from evenhand.live.backups import backup, restore
 from evenhand.live.coded import Text, of_file
 from evenhand.live.dashboard.tally import Tally
@@ -70,7 +70,7 @@ def test_ten_events_sealed_at_five(kind, tmp_path, request):
     assert prove(store, "shop", campaign.head()).faults == ()
     audit = eh.live.audit(store, "shop", [POLICY])
     assert (audit.clean, audit.decisions, audit.sealed) == (True, 3, 2)
-    audit = eh.live.audit(store, "shop", [POLICY], segments=tmp_path)
+    audit = eh.live.audit(Place(store, tmp_path), "shop", [POLICY])
     assert (audit.clean, audit.decisions, audit.sealed, audit.faults) == (True, 5, 0, ())
     assert list(campaign.events(tmp_path))[:10] == events
     with pytest.raises(Conflict, match=r"the log of 'shop' begins in segment shop-1-5.segment"):
@@ -107,7 +107,7 @@ def test_what_waits_stays_and_is_settled_as_before(shop, tmp_path):
     assert shop.relearn()
     assert shop.cancel("29")
     same_fold(shop, eh.Campaign.open(shop.store, "shop", POLICY))
-    assert eh.live.audit(shop.store, "shop", [POLICY], segments=tmp_path).clean
+    assert eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY]).clean
 
 
 def test_settled_decisions_and_their_keys_are_refused_by_name_of_their_segment(shop, tmp_path):
@@ -160,7 +160,7 @@ def test_a_seal_that_ends_early_leaves_a_whole_log_and_can_be_repeated(step, sho
     assert list(again.events()) == events
     assert seal(again, tmp_path, 30).segment.last == 29
     assert list(again.events(tmp_path))[:-1] == events
-    assert eh.live.audit(shop.store, "shop", [POLICY], head=head, segments=tmp_path).clean
+    assert eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY], head=head).clean
 
 
 def test_what_is_moved_already_is_not_moved_again(shop, tmp_path):
@@ -181,7 +181,7 @@ def test_a_segment_that_is_missing_changed_or_another_is_named(shop, tmp_path):
     head = shop.head()
 
     def audit():
-        return eh.live.audit(f"sqlite:///{tmp_path}/log.db", "shop", [POLICY], head=head, segments=tmp_path, jobs=1)
+        return eh.live.audit(Place(f"sqlite:///{tmp_path}/log.db", tmp_path), "shop", [POLICY], head=head)
 
     assert audit().clean
     one.unlink()
@@ -216,7 +216,7 @@ def test_a_state_that_is_not_what_the_segment_folds_to_is_found(shop, tmp_path):
     states = {29: _State(event.seq, other)}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("evenhand.live.recomputing._states", lambda *_: states)
-        found = eh.live.audit(shop.store, "shop", [POLICY], segments=tmp_path)
+        found = eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY])
     assert found.faults == (f"seal {event.seq} keeps another state than the log folds to",)
 
 
@@ -232,7 +232,7 @@ def test_a_sealed_store_is_backed_up_and_restored(to, shop, tmp_path, request):
         again.decide({"age": 20}, "0")
     decide(again, range(40, 50))
     seal(again, tmp_path, 50)
-    assert eh.live.audit(place, "shop", [POLICY], segments=tmp_path).clean
+    assert eh.live.audit(Place(place, tmp_path), "shop", [POLICY]).clean
     last = tmp_path / "last.backup"
     backup(place, last)  # of PostgreSQL event by event
     assert len(list(connect_to_read(f"sqlite:///{last}").digests())) > 14
@@ -257,10 +257,10 @@ def test_erasures_before_and_after_a_seal(before, shop, tmp_path):
     assert again.report() == report
     decide(again, range(40, 50))
     assert eh.live.audit(shop.store, "shop", [POLICY]).clean
-    assert eh.live.audit(shop.store, "shop", [POLICY], segments=tmp_path).clean
+    assert eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY]).clean
     seal(again, tmp_path, again.head().seq)
     same_fold(again, eh.Campaign.open(shop.store, "shop", POLICY))
-    assert eh.live.audit(shop.store, "shop", [POLICY], segments=tmp_path).clean
+    assert eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY]).clean
 
 
 def test_the_store_stays_small_and_its_file_shrinks(tmp_path):

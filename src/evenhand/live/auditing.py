@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from evenhand.core import faces
 from evenhand.core.checked import shown
@@ -18,6 +17,7 @@ from evenhand.live.phases import Phase
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.recomputing import Given, recompute
 from evenhand.live.stores.base import Readable, Store
+from evenhand.live.stores.opening import Place
 from evenhand.live.switches import Switched, switches
 from evenhand.live.versions import changes
 from evenhand.policy.policy import Policy
@@ -74,7 +74,7 @@ class Audit:
 
 
 def audit(
-    store: str | Store,
+    store: str | Store | Place,
     campaign: str,
     policies: Sequence[Policy],
     *,
@@ -83,7 +83,6 @@ def audit(
     teacher: Teacher | None = None,
     head: Head | str | None = None,
     jobs: int = 1,
-    segments: str | Path | None = None,
 ) -> Audit:
     """Recompute every decision of a campaign from the events before it.
 
@@ -91,7 +90,8 @@ def audit(
     bits of real numbers may differ; `tolerance` allows for that. Plays are compared exactly.
 
     Args:
-        store: the store with the log, or its URL, which is read without writing.
+        store: the store with the log, or its URL, which is read without writing; or a `Place` that has the folder of
+            its segments as well. Without it, the audit begins with the state and the hash that the last seal states.
         campaign: its name.
         policies: the policies that decided, in any order.
         tolerance: the largest accepted difference of probabilities, prices and other real numbers, relative to
@@ -100,8 +100,6 @@ def audit(
         teacher: what the policy learned before the first decision.
         head: the head that an earlier audit printed, kept where nobody can change it together with the log.
         jobs: the processes that share the work, from one snapshot to the next; `store` is then a URL.
-        segments: the folder with the segments to which seals moved events. Without it, the audit begins with the state
-            and the hash that the last seal states.
 
     Raises:
         InvalidInput: the tolerance is not a finite number, `policies` is not a list of policies, `head` is invalid,
@@ -127,7 +125,7 @@ def audit(
     kept = Head.of(head) if isinstance(head, str) else head
     check_jobs(jobs)
     phases = [Phase(p, e) for p, e in zip(policies, encoders or map(Named, policies), strict=True)]
-    given = Given(store, campaign, phases, teacher, tolerance, None if segments is None else Path(segments))
+    given = Given(store, campaign, phases, teacher, tolerance)
     place = given.place
     proof = prove(place, campaign, kept)
     if proof.last == 0 and not proof.faults:

@@ -228,9 +228,6 @@ class Campaign:
             folder: where the segment is written, for audits, exports and whatever else reads the whole log.
             by, why: as for `pause`.
             before: the date or time, or the number of an event, before which events go; by default a day ago.
-
-        Raises:
-            InvalidInput, CannotSave, Busy: the file cannot be written, or the store does not allow it; as for `erase`.
         """
         return seal(self, self._worker, folder, before, by, why)
 
@@ -389,7 +386,7 @@ class Campaign:
         return self._worker.keep()
 
     def decisions(self, segments: str | Path | None = None) -> pd.DataFrame:
-        """Return a data frame of all decisions, with their cases, probabilities, outcomes and states.
+        """Return a data frame of all decisions, with cases and outcomes; `segments` is the folder of those moved there.
 
         Raises:
             MissingExtra, Conflict, MissingFile: pandas is not installed; or some are in segments that are not given.

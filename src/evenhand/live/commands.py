@@ -34,7 +34,7 @@ from evenhand.live.limits import used_up
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores._segments import LINK
 from evenhand.live.stores.base import Closing, Store
-from evenhand.live.stores.opening import connect, connect_to_read
+from evenhand.live.stores.opening import Place, connect, connect_to_read
 from evenhand.live.switches import Switched, switches
 from evenhand.live.tokens import Tokens
 from evenhand.live.verbs import check_text
@@ -327,7 +327,7 @@ def audit_files(
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
     own = {stated.policy.fingerprint(): stated for stated in each}.values()
     return audit(
-        url,
+        url if segments is None else Place(url, segments),
         name,
         [stated.policy for stated in own],
         encoders=[stated.coded for stated in own],
@@ -335,7 +335,6 @@ def audit_files(
         teacher=teacher,
         head=kept,
         jobs=jobs,
-        segments=segments,
     )
 
 

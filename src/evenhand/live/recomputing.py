@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise, takewhile
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from evenhand.live.phases import Phase, Phases, begins
 from evenhand.live.snapshots import apart, dump, known
 from evenhand.live.stores._segments import unread
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import connect_to_read, whole
+from evenhand.live.stores.opening import Place, connect_to_read
 from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
 
@@ -42,29 +41,34 @@ class Given:
     """What an audit is given: the log, and what decided.
 
     Args:
-        store: the store, or its URL, which processes can share.
+        store: the store, or its URL, which processes can share; or both of the store and of its segments.
         campaign: its name.
         phases: the policies and the encoders of their cases.
         teacher: what the policy learned before the first decision.
         tolerance: the largest accepted difference of a real number, relative to 1 + its size.
-        segments: the folder of the segments of the log, None if they are not read.
     """
 
-    store: str | Store
+    store: str | Store | Place
     campaign: str
     phases: Sequence[Phase]
     teacher: Teacher | None
     tolerance: float
-    segments: Path | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}  # a process opens the store itself
 
     @cached_property
+    def is_shared(self) -> bool:
+        """Whether processes can share the store."""
+        return isinstance(self.store.store if isinstance(self.store, Place) else self.store, str)
+
+    @cached_property
     def place(self) -> Store:
+        if isinstance(self.store, Place):
+            return self.store.open()
         if isinstance(self.store, str) or not hasattr(self.store, "scan"):
-            return connect_to_read(self.store, self.segments)
-        return whole(self.store, self.segments)
+            return connect_to_read(self.store)
+        return self.store
 
     @cached_property
     def first(self) -> Event:
@@ -174,7 +178,7 @@ def recompute(given: Given, jobs: int = 1) -> Count:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     check_jobs(jobs)
-    if jobs > 1 and not isinstance(given.store, str):
+    if jobs > 1 and not given.is_shared:
         raise InvalidInput("store", "its URL, as several processes read it", type(given.store).__name__)
     if Terms.of(given.first).taught != (None if given.teacher is None else given.teacher.mark):
         expected = "learned from another log, or from none, before its first decision"

@@ -24,7 +24,7 @@ from evenhand.core.validate import on_disk
 from evenhand.live.changing import check_said
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.events import Busy, Damaged, Event, encode, is_erased, written
+from evenhand.live.events import Busy, Damaged, Event, encode, is_erased, read, written
 from evenhand.live.fold import Rewritten
 from evenhand.live.proof import prove, refuse
 from evenhand.live.snapshots import dump
@@ -113,8 +113,8 @@ def _planned(campaign: Watched, worker: Worker, folder: Path, before: date | int
     """Prepare a seal without a lock; returns the first event that would stay if nothing can be moved."""
     store, name = worker.store, worker.name
     first, erased, known = worker.look(lambda fold: (fold.sealed + 1, fold.erased, fold.known))
-    last, began, events, decisions = None, 0, 0, 0
-    for event in _old(worker, first - 1, before):
+    end, last, began, events, decisions = _end(worker, first - 1, before), None, 0, 0, 0
+    for event in takewhile(lambda event: event.seq <= end, store.scan(name, first - 1)):
         last, events, decisions = event, events + 1, decisions + (event.kind == "decided")
         began = began or event.at
     if last is None or not decisions:
@@ -127,6 +127,16 @@ def _planned(campaign: Watched, worker: Worker, folder: Path, before: date | int
     before_it = ([b"", *(z.hash for z in segments(store, name))])[-1]
     path = folder / f"{quote(name, safe=' ')}-{first}-{last.seq}.segment"
     return _Plan(path, first, last, before_it, erased, known, parts, began, events, decisions)
+
+
+def _end(worker: Worker, after: int, before: date | int | None) -> int:
+    """Return the last event to move: decisions at one state go together, as an audit begins with a state."""
+    last = after
+    for event in _old(worker, after, before):
+        last = event.seq
+    then = next(worker.store.scan(worker.name, last), None)
+    as_of: int = read(then).get("as_of", last) if then is not None and then.kind == "decided" else last
+    return min(last, as_of)
 
 
 def _old(worker: Worker, after: int, before: date | int | None) -> Iterable[Event]:

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import NamedTuple
 
 from evenhand.core.errors import MissingExtra
 from evenhand.live.events import AGAIN, Busy
@@ -103,6 +104,21 @@ def connect_to_read(url: object, segments: Path | None = None) -> Archive:
     """
     found = readable(url)
     return Archive(found if segments is None else Segments(found, segments))
+
+
+class Place(NamedTuple):
+    """Where the whole log of a campaign is: its store, or its URL, and the folder of its segments.
+
+    >>> Place("sqlite:///shop.db", "segments").segments
+    'segments'
+    """
+
+    store: str | Store
+    segments: str | Path
+
+    def open(self) -> Store:
+        """Open the store to read the whole log; nothing is written."""
+        return whole(connect_to_read(self.store) if isinstance(self.store, str) else self.store, self.segments)
 
 
 def whole(store: Store, segments: str | Path | None) -> Store:
