@@ -13,6 +13,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.live import Conflict, Place, Unknown
+from evenhand.live.deciding import Deciding
 from evenhand.live.events import encode
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.schedules import same_fold
@@ -76,8 +77,20 @@ class World:
     def step(self) -> None:
         """Ask both campaigns for something."""
         self.clock.now += int(self.luck.integers(3 * _MINUTE))
-        kinds = ["decide", "observe", "revise", "cancel", "wait", "seal", "snapshot", "open", "erase", "relearn"]
-        share = [0.45, 0.33, 0.06, 0.02, 0.01, 0.03, 0.02, 0.03, 0.02, 0.03]
+        kinds = [
+            "decide",
+            "batch",
+            "observe",
+            "revise",
+            "cancel",
+            "wait",
+            "seal",
+            "snapshot",
+            "open",
+            "erase",
+            "relearn",
+        ]
+        share = [0.38, 0.03, 0.37, 0.06, 0.02, 0.01, 0.03, 0.02, 0.03, 0.02, 0.03]
         getattr(self, f"_{self.luck.choice(kinds, p=share)}")()
 
     def both(self, call) -> None:
@@ -117,6 +130,13 @@ class World:
 
     def _some(self, recent: int = 10**9) -> int | None:
         return int(self.luck.choice(self.ids[-recent:])) if self.ids else None
+
+    def _batch(self) -> None:
+        """Decide some cases at one state."""
+        cases = [Deciding({"age": 20.0 + z}, f"key {len(self.ids) + z}", frozen=True) for z in range(4)]
+        said = [z.many(cases) for z in self.each]
+        assert said[0] == said[1]
+        self.ids += [z.id for z in said[0]]
 
     def _observe(self) -> None:
         waits = list(self.each[0]._worker.fold.pending)
@@ -185,7 +205,7 @@ def live(seed: int, folder: Path, steps: int = 150) -> World:
 
 
 if __name__ == "__main__":
-    seals = refused = 0
+    worlds = seals = refused = 0
     for seed in range(*map(int, sys.argv[1:])):
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -193,5 +213,5 @@ if __name__ == "__main__":
             except Exception:
                 print("seed", seed)
                 raise
-        seals, refused = seals + world.seals, refused + world.refused
-    print(f"{sys.argv[1]} worlds, {seals} seals, {refused} requests refused")
+        worlds, seals, refused = worlds + 1, seals + world.seals, refused + world.refused
+    print(f"{worlds} worlds, {seals} seals, {refused} requests refused")

@@ -75,8 +75,8 @@ def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | i
     for field, value in (("by", by), ("why", why)):
         check_said(field, value)
     place = Path(folder)
-    if not place.is_dir():
-        raise InvalidInput("folder", "a folder that is there", str(folder))
+    with on_disk("folder", "a folder in one that is there"):
+        place.mkdir(mode=0o700, exist_ok=True)
     if has(worker.store, OnlyRead) or not worker.one(lambda log: isinstance(log, Sealing)):
         raise InvalidInput("store", "one out of which events can be moved", type(worker.store).__name__)
     for _ in range(_TIMES):
