@@ -23,8 +23,8 @@ from evenhand.live.deciding import Deciding
 from evenhand.live.replies import Reply
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.verbs import Verbs
-from evenhand.policy import entering
 from evenhand.policy.ahead import compile_ahead
+from evenhand.policy.kernels import events as entering
 from evenhand.report.summary import table
 
 _MOST, _BATCHES = 1_000, 4

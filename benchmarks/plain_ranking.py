@@ -14,7 +14,7 @@ from evenhand.core.types import Floats
 from evenhand.environments import Listeners, Ranking
 from evenhand.environments.ranking import _answer, _meet
 from evenhand.models import Bilinear, SelfNormalised
-from evenhand.models.bilinear import bilinear_worth
+from evenhand.models.ridge import bilinear_worth
 from evenhand.numerics.bilinear import absorb_runs
 from evenhand.numerics.isotonic import gini_gradient
 from evenhand.objectives import GeneralizedGini, Linear, Moreau, WeightedSum

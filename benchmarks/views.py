@@ -9,8 +9,8 @@ import numpy as np
 
 from evenhand.core.views import view_of
 from evenhand.environments.base import Environment
+from evenhand.policy.kernels.views import views
 from evenhand.policy.policy import Policy
-from evenhand.policy.viewing import views
 from evenhand.report.summary import table
 
 Pairs = Iterable[tuple[Policy, Environment]]

@@ -30,8 +30,8 @@ from urllib.parse import urlsplit
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import Work
-from evenhand.replay.problem_file import read_spec
-from evenhand.replay.reading import read_csv
+from evenhand.logs.problem_file import read_spec
+from evenhand.logs.reading import read_csv
 
 TRIES = 9  # of a request, within about ten seconds
 

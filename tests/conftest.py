@@ -15,6 +15,9 @@ from tests.thorough import is_only_checked
 # than what they share.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Servers take a free port, as another program may have the usual one.
+os.environ["EVENHAND_PORT"] = "0"
+
 # As `make check` sets it, which has every extra: a test that lacks a package fails and is not skipped.
 if os.environ.get("EVENHAND_EXTRAS") == "all":
     pytest.importorskip = lambda module, reason=None: importlib.import_module(module)

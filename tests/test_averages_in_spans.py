@@ -9,13 +9,12 @@ from scipy.optimize import linprog
 from evenhand.core.errors import InvalidInput
 from evenhand.live.dashboard.sections.constraints import _spans
 from evenhand.planning.pace import Pace
-from evenhand.policy.floors import Reached
-from evenhand.policy.standings import Standing
+from evenhand.policy.standings import Reached, Standing
 from evenhand.problem import Groups, Outcome, Parity, Problem, Ratio
 from evenhand.problem.constraints import per_row
 from evenhand.problem.spans import Spans
 from evenhand.replay import replay_log
-from evenhand.replay.spans import names, summed, used
+from evenhand.replay.measures import names, summed, used
 from evenhand.run import opt
 from tests import averages, days
 from tests.replay.test_spans import DAILY, days as rows_of_days, write

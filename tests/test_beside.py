@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from evenhand.core.beside import beside
+from evenhand.core.files import beside
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no pipes in the file system")

@@ -16,8 +16,8 @@ from evenhand.core.views import view_of
 from evenhand.environments import Court, Logged
 from evenhand.environments.logged import blocks as blocks_of_actions
 from evenhand.models import Fixed, NullModel, PerAction, Ridge
-from evenhand.policy.receipts import Receipts
-from evenhand.policy.viewing import views
+from evenhand.policy.kernels.views import views
+from evenhand.policy.state import Receipts
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
 from evenhand.run import Checkpoints, blocks, simulate

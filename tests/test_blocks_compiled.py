@@ -19,7 +19,7 @@ from evenhand.models import (
     Stacked,
     WorstCase,
 )
-from evenhand.policy.viewing import views
+from evenhand.policy.kernels.views import views
 from evenhand.recipes import pgd, resolving, square_cbwk, ucb
 from evenhand.testing import check_compiled
 from tests.examples.recipes import RECIPES

@@ -10,8 +10,8 @@ from evenhand.environments import Court, MixedContexts
 from evenhand.goals.resolving import Resolving
 from evenhand.models import BayesianLogistic, BayesianRidge
 from evenhand.policy import entries
-from evenhand.policy.viewing import views
-from evenhand.problem.row_kernels import ZeroRowsView
+from evenhand.policy.kernels.views import views
+from evenhand.problem.rows import ZeroRowsView
 from evenhand.recipes import resolving
 from evenhand.run import blocks, simulate
 from evenhand.run.recorder import Recorder, empty

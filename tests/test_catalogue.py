@@ -91,7 +91,7 @@ def test_systems_are_found_in_the_code():
         ("K2", "pgd_adaptive", "recipe", "evenhand.recipes.pgd"),
         ("K4", "mixed_oracle", "recipe", "evenhand.recipes.pgd"),
         ("K5", "Parity", "constraint", "evenhand.problem.constraints.parity"),
-        ("K6", "Logistic", "model", "evenhand.models.logistic"),
+        ("K6", "Logistic", "model", "evenhand.models.generalized_linear"),
         ("K6", "Ridge", "model", "evenhand.models.ridge"),
         ("K8", "Court", "environment", "evenhand.environments.court"),
         ("X3", "HardBudget", "goal", "evenhand.goals.hard_budget"),

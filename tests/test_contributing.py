@@ -55,7 +55,7 @@ from evenhand.core.registry import exported
 from evenhand.live.stores import opening
 from evenhand.models.base import Model
 from evenhand.objectives import Objective
-from evenhand.replay.problem_file import constraint_kinds
+from evenhand.logs.problem_file import constraint_kinds
 from evenhand.sets import ConvexSet
 
 files = {hint.__name__: kinds(hint) for hint in (Choice, Model, Objective, ConvexSet)}

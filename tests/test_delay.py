@@ -21,9 +21,9 @@ from evenhand.models import (
     Tabular,
 )
 from evenhand.numerics.evidence import reach
+from evenhand.policy.ahead import frozen
 from evenhand.policy.delay import Plays, _expect
 from evenhand.policy.entries import net
-from evenhand.policy.frozen import frozen
 from evenhand.policy.saving import flatten
 from evenhand.run import simulate
 from tests.each import for_each

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.policy.expected import expected
+from evenhand.policy.reasons import expected
 from tests.problems import pose
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.offline import assigned, curve_table, value_table, whom
-from evenhand.replay import comparing, log, report
+from evenhand.logs import log
+from evenhand.offline import assignment_table, curves, value_table, whom
+from evenhand.replay import comparison, report
 from evenhand.run import sweeps, trace
 
 NASTY = '<i>"a & b"</i>'
@@ -56,10 +57,10 @@ def files(tmp_path_factory):
         eh.run.Theory,
         log.Log,
         report.Replay,
-        comparing.Replays,
+        comparison.Replays,
         value_table.Value,
-        curve_table.Curve,
-        assigned.Assignment,
+        curves.Curve,
+        assignment_table.Assignment,
         whom.ForWhom,
     ],
 )

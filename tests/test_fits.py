@@ -13,7 +13,7 @@ from evenhand.choices import Rate, TopK
 from evenhand.cli import main
 from evenhand.core.catalogue import catalogue, parts
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.fits import USES, WORDS, fit, wanted
+from evenhand.core.kinds import USES, WORDS, fit, wanted
 from evenhand.environments import Matching
 from evenhand.goals import HardBudget
 from evenhand.problem import NeverWorse, Ratio, Within

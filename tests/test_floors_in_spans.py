@@ -7,8 +7,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.dashboard.sections.constraints import _spans
 from evenhand.objectives import Linear
 from evenhand.planning.pace import Pace
-from evenhand.policy.floors import Reached
-from evenhand.policy.standings import Standing
+from evenhand.policy.standings import Reached, Standing
 from evenhand.problem import Budget, Floor, Groups, Outcome, Problem
 from evenhand.recipes import resolving
 from evenhand.run import opt

@@ -11,7 +11,7 @@ CODE = """
 import sys
 import evenhand, evenhand.policy.policy, evenhand.recipes, evenhand.environments
 import evenhand.goals, evenhand.objectives, evenhand.testing
-assert evenhand.Concave.__module__ == "evenhand.objectives.convex"  # which needs cvxpy
+assert evenhand.objectives.Concave.__module__ == "evenhand.objectives.convex"  # which needs cvxpy
 from evenhand.core.kernel import Kernel
 print([(m, n) for m, k in list(sys.modules.items()) if m.startswith("evenhand")
        for n, f in vars(k).items() if isinstance(f, Kernel) and f.calls_code])

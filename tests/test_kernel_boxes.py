@@ -10,7 +10,7 @@ import pytest
 from numba.core import pythonapi, types
 
 from evenhand.core.kernel import code_of, kernel
-from evenhand.core.kernel_boxes import _box, known_types
+from evenhand.core.machine_code import _box, known_types
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from evenhand.core import kernel_cache
+from evenhand.core import machine_code
 from evenhand.core.kernel import code_of, kernel
 
 INNER = """
@@ -247,7 +247,7 @@ def test_a_full_disk_fails_no_call(refuses, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "no space left on device")
 
-    monkeypatch.setattr(kernel_cache._Entries, "save", full)
+    monkeypatch.setattr(machine_code._Entries, "save", full)
     assert refuses(1) == 2
     with pytest.raises(ValueError, match=r"^5$"):
         refuses(5)
@@ -260,6 +260,6 @@ def test_nobody_waits_for_a_lock_where_there_are_none(refuses, monkeypatch):
     def never(_):
         raise AssertionError("waits")
 
-    monkeypatch.setattr(kernel_cache.fcntl, "lockf", none)
+    monkeypatch.setattr(machine_code.fcntl, "lockf", none)
     monkeypatch.setattr(time, "sleep", never)
     assert refuses(1) == 2

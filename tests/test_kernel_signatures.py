@@ -16,7 +16,7 @@ MOST = {
 CODE = """
 import gc
 from evenhand.core.kernel import kernels
-from evenhand.core.kernel_cache import is_part
+from evenhand.core.machine_code import is_part
 from evenhand.core.machine_code import Code
 from evenhand.run import simulate
 from tests.examples.recipes import RECIPES

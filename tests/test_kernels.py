@@ -268,6 +268,20 @@ def test_children_of_a_process_that_compiles_in_a_thread_do_not_wait(tmp_path):
     assert run(FORK, NUMBA_CACHE_DIR=str(tmp_path)) == ["compiled in ['evenhand-kernels']"]
 
 
+ASIDE = """
+import gc, time
+from evenhand.core.kernel import _process, compile_in_background
+with compile_in_background():
+    while not _process.loaded:
+        time.sleep(0.01)
+    print(gc.get_freeze_count() > 20_000, len(gc.get_objects()) < 2_000)
+"""
+
+
+def test_searches_for_garbage_leave_the_compiler_out():
+    assert run(ASIDE) == ["True True"]
+
+
 DECIDE = """
 import sys
 import evenhand as eh

@@ -14,7 +14,7 @@ from evenhand.experiments.court.study import model
 from evenhand.goals import FrankWolfe, HardBudget, Resolving
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini
-from evenhand.policy.receipts import Receipts
+from evenhand.policy.state import Receipts
 from evenhand.problem import Budget, Groups, Outcome, Parity, Rows
 from evenhand.recipes import pgd, resolving, ucb
 from tests import accounts

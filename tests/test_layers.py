@@ -62,8 +62,8 @@ def test_folders_import_those_above_them_in_the_layout():
                 assert floors.index(there[0]) <= floors.index(here[0]), f"{name} imports {other}"
 
 
-def test_no_file_is_longer_than_400_lines():
-    assert not {name for name, path in MODULES.items() if len(path.read_text().splitlines()) > 400}
+def test_no_file_is_longer_than_500_lines():
+    assert not {name for name, path in MODULES.items() if len(path.read_text().splitlines()) > 500}
 
 
 KERNELS = "kernel", "inlined"

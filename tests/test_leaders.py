@@ -7,7 +7,7 @@ from evenhand.experiments.concave_convex import study as concave_convex
 from evenhand.experiments.small_budgets import study as small_budgets
 from evenhand.experiments.square_cbwk import study as square_cbwk
 from evenhand.report.leaders import leads, least
-from evenhand.run.paired import Paired
+from evenhand.run.comparison import Paired
 
 
 def test_the_lead_has_the_interval_of_paired_differences():

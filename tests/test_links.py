@@ -108,6 +108,16 @@ def test_every_page_and_picture_of_docs_is_linked_from_a_page():
     assert [file.name for file in shown if file not in linked] == []
 
 
+def test_every_page_answers_a_question_of_the_list():
+    page = ROOT / "docs" / "questions.md"
+    entries = re.findall(r"^- (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    found = [re.fullmatch(r"\[([^\]]+\?)\]\(([^)#]+)#[^)]+\)", entry) for entry in entries]
+    assert [entry for entry, question in zip(entries, found, strict=True) if not question] == []
+    assert len({question[1] for question in found}) == len(entries)
+    answering = {(page.parent / question[2]).resolve() for question in found}
+    assert [z for z in ROOT.glob("docs/**/*.md") if z != page and z not in answering] == []
+
+
 @pytest.mark.parametrize(
     "guide",
     ["index", "choosing", "from-a-log", "replay", "serving", "live", "compose", "goals", "knapsacks", "research"],

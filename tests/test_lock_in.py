@@ -14,8 +14,8 @@ from evenhand.core.records import Context
 from evenhand.environments import MixedArms
 from evenhand.models import BayesianRidge, Fixed, Gradient, NullModel, Ridge, Sampled
 from evenhand.recipes import fw_dual, lyapunov, pgd, ucb, uniform
-from evenhand.run.joining import join
 from evenhand.run.recorder import _CLOCK, _count
+from evenhand.run.simulation import join
 
 T, REPLICAS = 200, 50
 SHOP = eh.Problem(

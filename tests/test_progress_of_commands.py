@@ -14,7 +14,7 @@ from evenhand.cli import main
 from evenhand.core.progress import SCREEN
 from evenhand.live.auditing import audit
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.offline import crossed, plan
+from evenhand.offline import fold_plans, plan
 from evenhand.offline.evidence import Evidence
 
 PROBLEM = """
@@ -134,7 +134,7 @@ def test_ctrl_c_ends_a_command_in_one_line(files, monkeypatch, command, stream):
 
     monkeypatch.setattr("sys.stderr", stream())
     monkeypatch.setattr(Evidence, "predict", pressed)
-    monkeypatch.setattr(crossed.Crossed, "plans", pressed)
+    monkeypatch.setattr(fold_plans.Crossed, "plans", pressed)
     assert main([command, *asked[command]]) == 130
     assert sys.stderr.getvalue().endswith("\r" * (stream is Terminal) + "evenhand: interrupted\n")
     assert sys.stderr.getvalue().count("\n") == 1

@@ -15,7 +15,7 @@ from evenhand.report.intervals import Interval
 from evenhand.report.plots import over_rounds
 from evenhand.report.quantities import ARRIVED, EXPECTED
 from evenhand.run import Trace, simulate, simulation
-from evenhand.run.joining import join
+from evenhand.run.simulation import join
 from tests.examples.environments import LOG
 from tests.pictures import caption_of
 from tests.problems import pose

@@ -5,7 +5,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.policy.revising import revise
+from evenhand.policy.corrections import revise
 from evenhand.policy.saving import flatten
 from evenhand.problem import NeverWorse
 from tests.each import for_each

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from evenhand.core.short_turns import short_turns
+from evenhand.core.pauses import short_turns
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem
 from evenhand.recipes.defaults import default_margin, fluctuation
 from evenhand.recipes.pgd import experimental_thresholds
 from evenhand.run import price_bound
-from evenhand.run.declared_bounds import DeclaredBounds
+from evenhand.run.theory import DeclaredBounds
 
 COURT = Court()
 CASES, SHARE = 12, 0.25  # of the cases, the first quarter is in the group "left"

@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.replay.warm import of_problem_file
+from evenhand.replay.run import of_problem_file
 from evenhand.run.warm import common, kept_in, warm
 
 EMAIL = str(Path(__file__).parents[1] / "examples" / "email.toml")

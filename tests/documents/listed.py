@@ -69,6 +69,7 @@ RUN = {
     "python -m benchmarks.live_cold 1000000": "python -m benchmarks.live_cold 5000",
     "python -m benchmarks.live_corrections 100000 1000": "python -m benchmarks.live_corrections 2000 20",
     "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
+    "python -m benchmarks.live_pairs 12000": "python -m benchmarks.live_pairs 64",
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 200",
     "python -m benchmarks.live_size 5000 1": "python -m benchmarks.live_size 20 1",
     "python -m benchmarks.live_size 50000": "python -m benchmarks.live_size 20 1",
@@ -135,7 +136,7 @@ ELSEWHERE = {
     "python -m tests.notebooks": "tests/notebooks/test_notebooks.py::test_a_notebook_runs_and_shows_what_is_stored",
     **dict.fromkeys(("python -m tests.tables NAME", 'python -m tests.tables NAME "COMMAND"'),
                     "tests/documents/test_tables.py::test_what_a_command_prints_is_stored_and_stored_again"),
-    "python -m tests.optima": "tests/optima/test_optima.py::test_the_page_shows_this_table",
+    "python -m tests.optima": "tests/optima/test_optima.py::test_the_page_shows_a_share_where_a_recipe_accepts_a_world",
     "python -m tests.optima calibrate": "tests/optima/test_optima.py::test_the_stated_share_is_reached",
     **{f"python examples/gallery/{use}": USES for use in
        ("ads.py", "ads.py 20 0.30", "court.py", "emails.py", "emails.py 5", "gpus.py", "jobs.py", "playlists.py",

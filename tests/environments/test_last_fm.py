@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.environments import LastFM, Listeners, last_fm
+from evenhand.environments import LastFM, Listeners, audience
 from tests.each import for_each
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[3] / "shared" / "data")) / "lastfm"
@@ -35,7 +35,7 @@ def small(tmp_path, monkeypatch):
     counts = [(1, 10, 9), (1, 11, 1), (2, 10, 2), (2, 12, 3), (2, 13, 1), (5, 11, 3), (5, 12, 4), (5, 13, 8)]
     write(tmp_path, counts, ["10\tMoon\tu\tp", "11\tSun\tu\tp", "12\tMoon\tu\tp", "13\tÉté\tu\tp"])
     for name, value in (("ROWS", 8), ("ARTISTS", 4), ("LISTENERS", 3), ("WIDE", 2)):
-        monkeypatch.setattr(last_fm, name, value)
+        monkeypatch.setattr(audience, name, value)
     return tmp_path
 
 
@@ -176,7 +176,7 @@ FILES = {
 def test_data_that_are_missing_or_altered_are_named_with_where_to_get_them(name, tmp_path, monkeypatch):
     change, field, got = FILES[name]
     for size, value in (("ROWS", 6), ("ARTISTS", 3), ("LISTENERS", 3)):
-        monkeypatch.setattr(last_fm, size, value)
+        monkeypatch.setattr(audience, size, value)
     files = changed([LINES[-1]]) | {NAMES: ARTISTS}
     for file, text in files.items():
         (tmp_path / file).write_text(text)

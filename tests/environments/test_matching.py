@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.normals import normals
+from evenhand.core.luck import normals
 from evenhand.environments import Matching
 from evenhand.environments._pairs import sort_columns
 from evenhand.problem import Budget, Outcome, Parity, Problem

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand import goals as g
-from evenhand.goals.compared import compared
+from evenhand.goals.comparison import compared
 from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.goals.hard_limits import hard_budget, hard_limits

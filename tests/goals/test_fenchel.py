@@ -5,8 +5,7 @@ import pytest
 
 from evenhand.choices import TopK
 from evenhand.goals import Descent, Falling, Fenchel, Steady
-from evenhand.goals.conjugates import Box, OfSet
-from evenhand.goals.fenchel import fenchel, fenchel_within
+from evenhand.goals.fenchel import Box, OfSet, fenchel, fenchel_within
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.policy import Policy
 from evenhand.problem import Budget, Outcome, Problem, Rows

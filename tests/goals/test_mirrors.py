@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from evenhand.core.norms import dual_order, order
 from evenhand.goals import Descent, Entropic, Falling, PowerBall, Steady
-from evenhand.goals.conjugates import Box, OfObjective, OfSet
+from evenhand.goals.fenchel import Box, OfObjective, OfSet
 from evenhand.goals.mirrors import mirror
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.objectives.steepness import steepness

@@ -11,7 +11,7 @@ from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedA
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
 from evenhand.goals import Resolving
-from evenhand.goals._pull import pulled
+from evenhand.goals._entries import pulled
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize

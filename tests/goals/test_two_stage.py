@@ -7,8 +7,7 @@ from evenhand.environments import FixedContexts, MixedContexts
 from evenhand.models import Fixed, Glmtron, Ridge
 from evenhand.problem import Budget, Outcome
 from evenhand.recipes import two_stage_square_cbwk
-from evenhand.recipes.square_cbwk import square_cbwk_rate
-from evenhand.recipes.two_stage_square_cbwk import linear_exploration, linear_radius, smooth_exploration
+from evenhand.recipes.square_cbwk import linear_exploration, linear_radius, smooth_exploration, square_cbwk_rate
 from evenhand.run import play, simulate
 from tests.calls import ask
 from tests.problems import pose

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.goals._directions import Directions
-from evenhand.goals._resolving_state import Left
-from evenhand.goals._uses import blank_prices, caution, guarded
+from evenhand.goals._resolving_state import Left, blank_prices, caution, guarded
 from evenhand.planning.forecast import Forecast
 from evenhand.problem import Budget, Floor, Outcome, Problem, Ratio
 from evenhand.problem.constraints import stated_rows

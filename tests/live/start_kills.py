@@ -48,7 +48,7 @@ def served(folder, url, name, seed):
         os.write(told, (json.dumps(line) + "\n").encode())
         os.fsync(told)
 
-    with patch("evenhand.live.http.serve", serve), redirect_stdout(io.StringIO()), redirect_stderr(said):
+    with patch("evenhand.live.http.start.serve", serve), redirect_stdout(io.StringIO()), redirect_stderr(said):
         status = main(["serve", str(folder / "first.toml"), "--store", url])
     raise RuntimeError(f"status {status}: {said.getvalue()}")
 

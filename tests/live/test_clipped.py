@@ -8,8 +8,8 @@ import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.cases import Named
 from evenhand.live.http import app
-from evenhand.replay.columns import Names
-from evenhand.replay.units import Units
+from evenhand.logs.columns import Names
+from evenhand.logs.units import Units
 from tests.live.served import CASE, opened, serving
 
 

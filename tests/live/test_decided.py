@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Unknown, decisions, open_campaign
-from evenhand.replay.log import read_log
+from evenhand.logs.log import read_log
 from tests.replay.shop import HEADER, PROBLEM, rows, write
 
 UNIFORM = PROBLEM.replace("[policy]\nstep = 0.01\nwarmup = 20", '[policy]\nname = "uniform"')

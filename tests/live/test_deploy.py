@@ -69,7 +69,8 @@ def runs(*arguments):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_commands_are_those_of_evenhand(name):
+def test_the_commands_are_those_of_evenhand(name, monkeypatch):
+    monkeypatch.delenv("EVENHAND_PORT")
     program, *arguments = commands()[name]
     parsed = build().parse_args(arguments)
     host = "127.0.0.1" if name == "unit" else "0.0.0.0"  # where the proxy of the machine asks
@@ -88,7 +89,9 @@ def test_the_commands_are_those_of_evenhand(name):
 def test_the_commands_start_again_after_a_switch(name, tmp_path, monkeypatch, capsys):
     """With a file and a store that are here, whose names are those of the containers."""
     totals, store = [], f"sqlite:///{tmp_path}/campaign.db"
-    monkeypatch.setattr("evenhand.live.http.serve", lambda each, **_: totals.append(each[0].status().accounts["post"]))
+    monkeypatch.setattr(
+        "evenhand.live.http.start.serve", lambda each, **_: totals.append(each[0].status().accounts["post"])
+    )
     monkeypatch.setenv("EVENHAND_TOKEN", "a long enough secret")
     start = commands()[name][1:]
     start[start.index("/etc/evenhand/problem.toml")] = str(DEPLOY / "problem.toml")

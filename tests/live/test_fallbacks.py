@@ -6,7 +6,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.replay.problem_file import parse
+from evenhand.logs.problem_file import parse
 from tests.live.minutes import OVERALL
 
 WITH = OVERALL.replace("range = [0, 60]", "range = [0, 60]\nfallback = 20")

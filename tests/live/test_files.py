@@ -14,8 +14,8 @@ from evenhand.live.events import encode
 from evenhand.live.files import Rows
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
-from evenhand.replay.log import environment, read_rows
-from evenhand.replay.problem_file import read_spec
+from evenhand.logs.log import environment, read_rows
+from evenhand.logs.problem_file import read_spec
 from tests.replay.shop import PROBLEM, rows, write
 from tests.replay.test_email import LOG, PROBLEM as EMAIL
 

@@ -15,9 +15,8 @@ from evenhand.live.deciding import Deciding
 from evenhand.live.events import read
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.policy import deciding
-from evenhand.policy.ahead import compile_ahead
-from evenhand.policy.frozen import decide_all, frozen, most
+from evenhand.policy.ahead import compile_ahead, decide_all, frozen, most
+from evenhand.policy.kernels import decisions
 from tests.each import for_each
 from tests.live.schedules import marked, plain, same_fold
 from tests.live.served import asked, opened, serving
@@ -81,9 +80,9 @@ def test_decisions_are_those_of_a_plain_loop(name, kernels, monkeypatch):
     policy = {**SHOPS, "fair": fair}[name]()
     assert not kernels or compile_ahead(policy)
     if not kernels:
-        monkeypatch.setattr(deciding.Deciding, "pays", lambda *_: False)
-    ran, run = [], deciding.Deciding.run
-    monkeypatch.setattr(deciding.Deciding, "run", lambda *told: ran.append(run(*told)) or ran[-1])
+        monkeypatch.setattr(decisions.Deciding, "pays", lambda *_: False)
+    ran, run = [], decisions.Deciding.run
+    monkeypatch.setattr(decisions.Deciding, "run", lambda *told: ran.append(run(*told)) or ran[-1])
     state, some = played(policy, 3, 120), contexts(policy, 4, 60)
     before = deepcopy(state)
     found, expected = decide_all(policy, state, some), list(at_one_state(policy, before, some))
@@ -184,10 +183,10 @@ def shops():
 def test_all_workers_have_one_state_and_audits_make_every_decision_again(seed, kernels, monkeypatch):
     if kernels:
         compile_ahead(shops()[0])
-        monkeypatch.setattr("evenhand.policy.entering._PAYS_LOADED", 2)
-        monkeypatch.setattr(deciding, "_PAYS_LOADED", 2)
+        monkeypatch.setattr("evenhand.policy.kernels.events._PAYS_LOADED", 2)
+        monkeypatch.setattr(decisions, "_PAYS_LOADED", 2)
     else:
-        monkeypatch.setattr(deciding.Deciding, "pays", lambda *_: False)
+        monkeypatch.setattr(decisions.Deciding, "pays", lambda *_: False)
     life = Life(shops(), seed)
     for each in (lambda: None, life.erase):
         each()

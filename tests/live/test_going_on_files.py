@@ -7,9 +7,10 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live.commands import Opening, _noted, policies
+from evenhand.live.commands import policies
 from evenhand.live.events import Event, encode, read
 from evenhand.live.http import app
+from evenhand.live.http.start import Opening, _noted
 from evenhand.live.life import Life
 from evenhand.live.opening import Terms
 from evenhand.live.stores.memory import MemoryStore

@@ -11,11 +11,11 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Conflict, Damaged, Ended, Pool, Unknown, open_leased, settle_lease
 from evenhand.live.commands import audit_files, only_campaign
-from evenhand.live.leases.books import is_pool
 from evenhand.live.leases.commands import told
 from evenhand.live.leases.lease import lease_of
 from evenhand.live.leases.serving import settling
 from evenhand.live.leases.settling import switched
+from evenhand.live.opening import is_pool
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.lease_worlds import PROBLEM, check_campaign, check_pool, check_together
@@ -415,7 +415,7 @@ def test_a_pool_and_its_campaigns_may_have_one_store(tmp_path, capsys):
 
 
 def test_a_leased_campaign_that_begins_is_called_new(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    monkeypatch.setattr("evenhand.live.http.start.serve", lambda *_, **__: None)
     file, pool, store = tmp_path / "north.toml", f"sqlite:///{tmp_path}/pool.db", f"sqlite:///{tmp_path}/north.db"
     file.write_text(FILE)
     Pool.begin(pool, "all", {"cents": 60.0}, rounds=100).close()

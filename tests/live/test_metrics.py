@@ -9,6 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign
+from evenhand.live.events import Busy
 from evenhand.live.http import app
 from evenhand.live.http.answers import Refused
 from evenhand.live.http.commits import Commits
@@ -18,7 +19,7 @@ from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.requests import ENDS, Requests
 from evenhand.live.tokens import ROLES, Token
 from tests.live.served import asked, opened, serving
-from tests.waits import LONG
+from tests.waits import LONG, until
 
 
 def values(text, name):
@@ -150,3 +151,48 @@ def test_metrics_are_answered_while_a_decision_is_explained(tmp_path, monkeypatc
             go.set()
             asking.join(LONG)
         assert pages[0].status_code == 200
+
+
+def test_metrics_do_not_wait_for_a_report_and_say_how_old_they_are(tmp_path, monkeypatch):
+    go, inside = threading.Event(), threading.Event()
+
+    def slow(*_):
+        inside.set()
+        assert go.wait(LONG)
+        return {}
+
+    monkeypatch.setattr("evenhand.live.http.routes.to_json", slow)
+    with serving(app(opened(tmp_path))) as client:
+        client.post("/decide", json=asked("one"))
+        assert values(client.get("/metrics").text, "decisions_total") == {"": 1}
+        client.post("/decide", json=asked("two"))
+        asking = threading.Thread(target=lambda: client.get("/report"))
+        asking.start()
+        assert inside.wait(LONG)
+        monkeypatch.setattr("evenhand.live.http.served.SOON", 0.01)
+        try:
+            text = client.get("/metrics", timeout=LONG / 2).text
+            assert values(text, "decisions_total") == {"": 1}
+            assert values(text, "state_age_seconds")[""] >= 0.01
+        finally:
+            go.set()
+            asking.join(LONG)
+        monkeypatch.setattr("evenhand.live.http.served.SOON", LONG)
+        assert values(client.get("/metrics").text, "decisions_total") == {"": 2}
+
+
+def test_metrics_of_a_store_that_fails_are_no_earlier_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("evenhand.live.http.served.SOON", 0.0)
+    campaign = opened(tmp_path)
+    with serving(app(campaign)) as client:
+        assert client.get("/metrics").status_code == 200
+
+        def busy(_):
+            raise Busy("the disk is full")
+
+        status = Campaign.status
+        monkeypatch.setattr(Campaign, "status", busy)
+        until(lambda: client.get("/metrics").status_code == 503)
+        assert client.get("/metrics").status_code == 503
+        monkeypatch.setattr(Campaign, "status", status)
+        assert client.get("/metrics").status_code == 200  # not the earlier error

@@ -14,8 +14,8 @@ from evenhand.live import Campaign
 from evenhand.live.events import read
 from evenhand.live.runs import fold_runs
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.policy import entering
-from evenhand.policy.fields import StatedCase
+from evenhand.policy.cases import StatedCase
+from evenhand.policy.kernels import events as entering
 from evenhand.problem.features import encode, encode_all
 from tests.each import for_each
 from tests.states import equal, same_bits

@@ -5,7 +5,7 @@ import pytest
 from evenhand.live import folding
 from evenhand.live.fold import Fold
 from evenhand.live.runs import fold_runs
-from evenhand.policy import entering
+from evenhand.policy.kernels import events as entering
 from tests.live.test_audit_in_parallel import lived
 from tests.live.test_runs import same
 

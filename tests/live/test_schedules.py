@@ -12,7 +12,7 @@ from tests.live.schedules import Schedule
 @pytest.fixture(autouse=True)
 def _all_of_the_rounds_so_far_at_one_state(monkeypatch):
     """As these campaigns have nine rounds."""
-    monkeypatch.setattr("evenhand.policy.frozen._PART", 1)
+    monkeypatch.setattr("evenhand.policy.ahead._PART", 1)
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -205,7 +205,7 @@ def test_no_campaign_is_begun_for_a_server_that_is_refused(tmp_path, capsys, mon
 
 
 def test_a_campaign_that_begins_beside_others_names_them(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    monkeypatch.setattr("evenhand.live.http.start.serve", lambda *_, **__: None)
     _, file = write(tmp_path, rows(300), STATED)
     store = f"sqlite:///{tmp_path}/post.db"
     note = "note: the store has ['a', 'b'] as well; --campaign NAME continues one of them\n"
@@ -220,7 +220,7 @@ def test_a_campaign_that_begins_beside_others_names_them(tmp_path, capsys, monke
 def test_a_campaign_begins_beside_others_by_a_stated_name_only(tmp_path, capsys, monkeypatch):
     """After a switch to another file, the server that is started with it has to continue, not to begin anew."""
     served = []
-    monkeypatch.setattr("evenhand.live.http.serve", lambda found, **_: served.append([z.name for z in found]))
+    monkeypatch.setattr("evenhand.live.http.start.serve", lambda found, **_: served.append([z.name for z in found]))
     _, file = write(tmp_path, rows(300), STATED)
     third, store = tmp_path / "third.toml", f"sqlite:///{tmp_path}/post.db"
     third.write_text(STATED.replace("rate = 0.3", "rate = 0.2"))
@@ -239,7 +239,7 @@ def test_a_campaign_begins_beside_others_by_a_stated_name_only(tmp_path, capsys,
 
 
 def test_settings_that_the_campaign_does_not_have_are_noted(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    monkeypatch.setattr("evenhand.live.http.start.serve", lambda *_, **__: None)
     _, file = write(tmp_path, rows(300), STATED)
     log = tmp_path / "log.csv"
     start = ["serve", str(file), "--store", f"sqlite:///{tmp_path}/post.db", "--learn-from", str(log)]
@@ -262,7 +262,7 @@ def test_settings_that_the_campaign_does_not_have_are_noted(tmp_path, capsys, mo
 
 
 def test_a_server_accepts_a_clock_that_is_far_ahead_if_it_is_told_to(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    monkeypatch.setattr("evenhand.live.http.start.serve", lambda *_, **__: None)
     now = [1_790_000_000 * 10**6]
     monkeypatch.setattr("evenhand.live.stores.sqlite.clock", lambda: now[0])
     _, file = write(tmp_path, rows(300), STATED)

@@ -11,9 +11,10 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandWarning, InvalidInput
-from evenhand.live import Conflict, Unknown, commands, files
+from evenhand.live import Conflict, Unknown, files
 from evenhand.live.events import Busy, encode
 from evenhand.live.files import open_campaign, switch_campaign
+from evenhand.live.http import start
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.lease_worlds import PROBLEM as LEASED
@@ -37,7 +38,7 @@ def served(monkeypatch):
     def serve(each, **_):
         found.append({z.name: z.status().accounts["post"].total / z.policy.problem.horizon for z in each})
 
-    monkeypatch.setattr("evenhand.live.http.serve", serve)
+    monkeypatch.setattr("evenhand.live.http.start.serve", serve)
     return found
 
 
@@ -286,7 +287,7 @@ def test_a_worker_that_starts_during_an_erasure_begins_again(place, monkeypatch)
 
 def test_a_server_that_starts_waits_for_its_turn(place, served, monkeypatch, capsys):
     file, store = place
-    opened, times = commands.open_stated, []
+    opened, times = start.open_stated, []
 
     def busy(*arguments, **more):
         times.append(arguments)
@@ -294,11 +295,11 @@ def test_a_server_that_starts_waits_for_its_turn(place, served, monkeypatch, cap
             raise Busy("another worker is at work")
         return opened(*arguments, **more)
 
-    monkeypatch.setattr(commands, "open_stated", busy)
-    monkeypatch.setattr(commands, "_PAUSE", 0.0)
+    monkeypatch.setattr(start, "open_stated", busy)
+    monkeypatch.setattr(start, "_PAUSE", 0.0)
     assert main(["serve", str(file), "--store", store]) == 0
     assert capsys.readouterr().err == "note: it is tried again: another worker is at work\n" * 2
-    monkeypatch.setattr(commands, "_LONGEST", -1.0)
+    monkeypatch.setattr(start, "_LONGEST", -1.0)
     times.clear()
     assert "another worker is at work" in refused(capsys, file, "--store", store)
 
@@ -307,7 +308,9 @@ def test_a_lease_that_is_not_settled_is_noted(tmp_path, served, monkeypatch, cap
     file, store, pool = tmp_path / "north.toml", f"sqlite:///{tmp_path}/north.db", f"sqlite:///{tmp_path}/pool.db"
     file.write_text(LEASED)
     totals = []
-    monkeypatch.setattr("evenhand.live.http.serve", lambda each, **_: totals.append(each[0].status().accounts["cents"]))
+    monkeypatch.setattr(
+        "evenhand.live.http.start.serve", lambda each, **_: totals.append(each[0].status().accounts["cents"])
+    )
     assert main(["pool", pool, "--name", "all", "--total", "cents=60", "--rounds", "5000"]) == 0
     assert main(["serve", str(file), "--store", store, "--lease", pool, "--on-expiry", "release"]) == 0
     for more in ([], [str(file)]):

@@ -4,9 +4,9 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.logs.problem_file import parse
+from evenhand.logs.reading import read_csv
 from evenhand.replay import replay_log
-from evenhand.replay.problem_file import parse
-from evenhand.replay.reading import read_csv
 from tests.each import for_each
 from tests.malformed import problem_files
 from tests.malformed.files import BY_COLUMN, LOG, LOGS, PROBLEM_FILES, TAKEN

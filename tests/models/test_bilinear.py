@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported
+from evenhand.logs.settings import Settings
 from evenhand.models import Bilinear, Fixed, Logarithmic, Ridge, Sampled, SelfNormalised
 from evenhand.numerics.precision import fresh
-from evenhand.replay.settings import Settings
 from tests.calls import tell
 from tests.examples.problems import LITTLE
 

@@ -12,7 +12,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Worth
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Bootstrapped, Fixed, Logistic, Ridge, Sampled, Sklearn, Stacked
-from evenhand.models.bootstrapped import _times
+from evenhand.models.sampling import _times
 from evenhand.policy import Policy
 from evenhand.testing import check_policy
 from tests.calls import tell

@@ -17,7 +17,7 @@ from evenhand.models import (
     Stacked,
     Tabular,
 )
-from evenhand.models.growing import sized, take_over
+from evenhand.models.per_action import sized, take_over
 from evenhand.policy.saving import flatten
 
 

@@ -7,8 +7,8 @@ import evenhand as eh
 from evenhand.environments import Delayed
 from evenhand.live import Campaign
 from evenhand.live.dashboard.page import render_file
+from evenhand.logs.settings import Settings
 from evenhand.models import BayesianRidge, Memories, PerAction, Restarting, Ridge
-from evenhand.replay.settings import Settings
 from evenhand.run.simulation import play
 from evenhand.testing import check_policy
 from tests.calls import ask, tell

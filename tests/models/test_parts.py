@@ -6,11 +6,11 @@ import pytest
 from evenhand.models.base import explains
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.bootstrapped import Bootstrapped
 from evenhand.models.generalized_linear import GeneralizedLinear
 from evenhand.models.per_action import PerAction
 from evenhand.models.prior import Prior
 from evenhand.models.ridge import Ridge
+from evenhand.models.sampling import Bootstrapped
 
 R, A, N, K = 2, 3, 4, 2
 MODELS = {

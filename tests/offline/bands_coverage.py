@@ -9,12 +9,10 @@ import numpy as np
 
 from evenhand.offline import Frontier
 from evenhand.offline.aims import Aim
-from evenhand.offline.bands import blocks, reach
-from evenhand.offline.cross_fitting import RidgeByErrors
-from evenhand.offline.crossed import best
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_models import predicted
-from evenhand.offline.scores import Estimate, Z, scores
+from evenhand.offline.fold_plans import best
+from evenhand.offline.outcome_models import RidgeByErrors, predicted
+from evenhand.offline.scores import Estimate, Z, blocks, reach, scores
 from tests.offline.logs import COSTS, draw
 
 ROWS, BUDGETS = 5000, np.linspace(0.05, 0.9, 12)

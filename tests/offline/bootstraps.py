@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from evenhand.offline import Frontier
-from evenhand.offline.crossed import Crossed, best, even
+from evenhand.offline.fold_plans import Crossed, best, even
 from evenhand.offline.lines import cheapest_of, planned, single
 from evenhand.offline.scores import Estimate
 from tests.offline.logs import draw

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from evenhand.offline import cross_fit
-from evenhand.offline.cross_fitting import folds_of
+from evenhand.offline.outcome_models import folds_of
 from evenhand.offline.scores import direct, doubly_robust, inverse, scores, self_normalised, weights
 from tests.offline.logs import COSTS, draw
 

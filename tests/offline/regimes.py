@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.objectives import Linear
 from evenhand.offline import Evidence, curve, from_bandit_feedback, value
-from evenhand.offline.cross_fitting import members_of
+from evenhand.offline.outcome_models import members_of
 from evenhand.offline.scores import Z
 from evenhand.problem import Budget, Outcome, Problem
 from tests.offline import curve_coverage, selection, units

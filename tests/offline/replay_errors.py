@@ -15,9 +15,9 @@ import numpy as np
 from evenhand.environments import Logged
 from evenhand.environments.logged import blocks
 from evenhand.models import Ridge
-from evenhand.offline.cross_fitting import members_of
-from evenhand.offline.crossed import Crossed, best
+from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.lines import planned
+from evenhand.offline.outcome_models import members_of
 from evenhand.offline.scores import Estimate, Z, doubly_robust, self_normalised, weights
 from evenhand.problem import Budget
 from evenhand.recipes import pgd

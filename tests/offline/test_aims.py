@@ -10,11 +10,10 @@ from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
 from evenhand.offline import curve, value
 from evenhand.offline.aims import Aim
-from evenhand.offline.cross_fitting import folds_of
-from evenhand.offline.crossed import Crossed, best as best_within, within
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fair import FairFrontier
+from evenhand.offline.fold_plans import Crossed, FairFrontier, best as best_within, within
 from evenhand.offline.lines import planned
+from evenhand.offline.outcome_models import folds_of
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Budget, Outcome, Parity
 from tests.each import for_each

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.logs.log import read_log
 from evenhand.offline import assign
 from evenhand.replay import replay_log
 from evenhand.replay.execution import Runs
-from evenhand.replay.log import read_log
-from evenhand.replay.several import replay_several
+from evenhand.replay.run import replay_several
 
 ROWS, LISTED, TOTAL = 1200, 300, 240
 PROBLEM = """

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.offline import curve
-from evenhand.offline.bands import BLOCKS, blocks, reach
-from evenhand.offline.scores import Z
+from evenhand.offline.scores import BLOCKS, Z, blocks, reach
 from tests.offline.bands_coverage import covered
 from tests.offline.curve_coverage import errors
 from tests.offline.logs import draw

@@ -11,11 +11,10 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.offline import plan
-from evenhand.offline.context_plans import stated
-from evenhand.offline.context_reading import added
-from evenhand.offline.context_sources import source_of
-from evenhand.offline.resources import Resource
-from evenhand.offline.sifting import allocate
+from evenhand.offline.allocation import Resource, allocate
+from evenhand.offline.contexts.plans import stated
+from evenhand.offline.contexts.reading import added
+from evenhand.offline.contexts.sources import source_of
 from tests.offline.crowds import ALL, BUDGET, TIME, TOWNS, arrays, problem, table
 
 COUNT = 70_000
@@ -170,7 +169,7 @@ def test_blocks_and_files_on_the_disk_change_no_bit(crowd, planned, tmp_path, mo
     for name, z in crowd.items():
         np.save(tmp_path / f"{name}.npy", z)
         mapped[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
-    monkeypatch.setattr("evenhand.offline.context_sources.AT_ONCE", 1000)
+    monkeypatch.setattr("evenhand.offline.contexts.sources.AT_ONCE", 1000)
     found = plan(ALL, mapped)
     assert found.value == planned.value
     assert (found.prices == planned.prices).all()

@@ -8,15 +8,13 @@ import pytest
 from evenhand.objectives import AlphaFair
 from evenhand.offline import Frontier, RidgeByErrors, value
 from evenhand.offline.aims import Aim
-from evenhand.offline.cross_fitting import folds_of
-from evenhand.offline.crossed import Crossed, best, even
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_models import Asked, by_sums, fold_models, predicted
+from evenhand.offline.fold_plans import Crossed, best, even
 from evenhand.offline.frontier import _order
 from evenhand.offline.lines import planned
+from evenhand.offline.outcome_models import Asked, Sums, by_sums, fold_models, folds_of, predicted
 from evenhand.offline.planned import moves
 from evenhand.offline.scores import Estimate, normalised
-from evenhand.offline.sums import Sums
 from evenhand.problem import Outcome
 from tests.offline import use_coverage
 from tests.offline.logs import draw, problem

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenhand.offline import plan
-from evenhand.offline.context_plans import stated
-from evenhand.offline.context_sources import Read, source_of
-from evenhand.offline.context_tables import Partitions
+from evenhand.offline.contexts.plans import stated
+from evenhand.offline.contexts.sources import Partitions, Read, source_of
 from evenhand.planning.moments import SmoothJob
 from tests.offline.crowds import ALL, arrays, table
 

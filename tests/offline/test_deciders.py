@@ -8,7 +8,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, value
 from evenhand.offline.policies import decided
-from evenhand.offline.rules import policy_of
+from evenhand.offline.values import policy_of
 from tests.offline.logs import draw
 from tests.offline.test_commands import PROBLEM
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from evenhand.offline import Evidence, assign, curve, value
-from evenhand.offline.crossed import Crossed, best
-from evenhand.offline.kept import sure
+from evenhand.offline.doubts import sure
+from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.scores import doubly_robust
 from tests.offline.test_assignments import HEAD, files
 from tests.offline.use_coverage import RATE, STATED, drawn, measured

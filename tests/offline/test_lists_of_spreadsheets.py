@@ -6,7 +6,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, assign
-from evenhand.offline.rules import policy_of
+from evenhand.offline.values import policy_of
 
 PROBLEM = """
 maximize = "Erlös"

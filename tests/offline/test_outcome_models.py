@@ -6,7 +6,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Logistic, RidgeByErrors
-from evenhand.offline.fold_models import predicted
+from evenhand.offline.outcome_models import predicted
 from tests.offline.logs import draw
 from tests.offline.test_commands import files as files
 

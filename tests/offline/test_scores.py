@@ -5,8 +5,8 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Estimate, RidgeByErrors, cross_fit
-from evenhand.offline.cross_fitting import PENALTIES, folds_of
 from evenhand.offline.doubts import doubter
+from evenhand.offline.outcome_models import PENALTIES, folds_of
 from evenhand.offline.scores import (
     direct,
     doubly_robust,

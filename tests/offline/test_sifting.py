@@ -8,8 +8,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from evenhand.core.errors import InfeasibleProblem
-from evenhand.offline.resources import Resource
-from evenhand.offline.sifting import allocate
+from evenhand.offline.allocation import Resource, allocate
 from tests.each import for_each
 
 

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from evenhand.logs.clusters import Clusters
 from evenhand.objectives import Linear
 from evenhand.offline import curve, value
+from evenhand.offline.doubts import kept
 from evenhand.offline.events import FEW_EVENTS, Occurrences
-from evenhand.offline.kept import kept
-from evenhand.offline.scores import Average, Estimate, Z
-from evenhand.offline.tails import Tails
+from evenhand.offline.scores import Average, Estimate, Tails, Z
 from evenhand.problem import Budget, Floor, Groups, Outcome, Parity
-from evenhand.replay.clusters import Clusters
 from tests.offline.hall import confidence_of, interval_of, share_confidence
 from tests.offline.logs import draw, problem
 

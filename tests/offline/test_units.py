@@ -11,19 +11,19 @@ from scipy.stats import norm, t as student_t
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import order
+from evenhand.logs.checks import Drawn, fault_of, of_log
+from evenhand.logs.checks.propensities import misfit
+from evenhand.logs.checks.repeats import alike
+from evenhand.logs.clusters import Clusters
 from evenhand.offline import Evidence, curve, for_whom, value
-from evenhand.offline.cross_fitting import RidgeByErrors
-from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.doubts import doubter
 from evenhand.offline.events import Share
+from evenhand.offline.fold_plans import Crossed, best
+from evenhand.offline.outcome_models import RidgeByErrors
 from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import weights
 from evenhand.offline.whom import standard_errors
 from evenhand.replay import draft, read_log, replay_log
-from evenhand.replay.checks import Drawn, fault_of, of_log
-from evenhand.replay.checks.propensities import misfit
-from evenhand.replay.checks.repeats import alike
-from evenhand.replay.clusters import Clusters
 from tests.offline.hall import confidence_of, interval_of
 from tests.offline.logs import draw
 from tests.offline.units import PROBLEM, RATE, WORLDS, World, log_of, measured, replayed, truths, written

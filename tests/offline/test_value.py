@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.logs.problem_file import parse
 from evenhand.offline import value
-from evenhand.offline.rules import policy_of
+from evenhand.offline.values import policy_of
 from evenhand.problem import Budget, Outcome
-from evenhand.replay.problem_file import parse
 from tests.offline.logs import draw, problem
 
 PROBLEM = """

@@ -9,10 +9,9 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, RidgeByErrors, for_whom
-from evenhand.offline.cross_fitting import members_of
-from evenhand.offline.levels import levels_of
+from evenhand.offline.outcome_models import members_of
 from evenhand.offline.scores import Estimate
-from evenhand.offline.whom import standard_errors
+from evenhand.offline.whom import levels_of, standard_errors
 from tests.offline.logs import draw
 
 BUDGET = 'budget = [{ outcome = "post", rate = 0.25 }]\n'

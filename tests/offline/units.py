@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evenhand.logs.clusters import Clusters
 from evenhand.offline import curve, from_bandit_feedback, value
-from evenhand.offline.cross_fitting import members_of
+from evenhand.offline.outcome_models import members_of
 from evenhand.problem import Budget, Outcome, Problem
 from evenhand.replay import replay_log
-from evenhand.replay.clusters import Clusters
 from tests.offline.curve_coverage import POPULATION, truth
 from tests.tables import head, row
 

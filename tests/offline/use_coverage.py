@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats.qmc import MultivariateNormalQMC
 
 from evenhand.offline import Frontier, cross_fit, value
-from evenhand.offline.cross_fitting import folds_of
+from evenhand.offline.outcome_models import folds_of
 from evenhand.problem import Budget, Outcome
 from tests.offline.logs import draw, problem
 

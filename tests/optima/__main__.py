@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.optima.calls import CALLS
-from tests.optima.page import page
+from tests.optima.page import page, printed
 from tests.optima.stated import CALIBRATED_ON, CHECKED_ON, STATED, write
 from tests.optima.table import Refused, Row, measure, pairs
 from tests.optima.worlds import WORLDS
@@ -36,6 +36,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["calibrate"]:
         calibrate(sys.argv[2:])
     else:
-        text = page({pair: measure(*pair, seed=CHECKED_ON) for pair in pairs() if pair[0] in STATED})
-        PAGE.write_text(text, encoding="utf-8")
-        print(*(line for line in text.splitlines() if line.startswith("|")), sep="\n")
+        rows = {pair: measure(*pair, seed=CHECKED_ON) for pair in pairs() if pair[0] in STATED}
+        PAGE.write_text(page(rows), encoding="utf-8")
+        print(*printed(rows), sep="\n")

@@ -9,8 +9,7 @@ from evenhand.choices import Rate
 from evenhand.policy import Policy
 from evenhand.recipes import fw, lin_cbwk, mixed_oracle, two_stage_square_cbwk, ucb
 from evenhand.recipes.defaults import default_margin
-from evenhand.recipes.square_cbwk import square_cbwk_rate
-from evenhand.recipes.two_stage_square_cbwk import linear_exploration
+from evenhand.recipes.square_cbwk import linear_exploration, square_cbwk_rate
 from evenhand.run import opt
 from tests.optima.worlds import SAMPLE, World
 

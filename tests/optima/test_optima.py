@@ -6,7 +6,7 @@ from evenhand import environments, recipes
 from tests.each import for_each
 from tests.optima.__main__ import PAGE
 from tests.optima.calls import CALLS, OTHERS
-from tests.optima.page import HEAD, page
+from tests.optima.page import page
 from tests.optima.stated import CALIBRATED_ON, CHECKED_ON, STATED
 from tests.optima.table import REPLICAS, Refused, made, measure, nothing_or_uniform, pairs
 from tests.optima.worlds import WORLDS, world
@@ -77,9 +77,9 @@ def test_the_page_has_the_text_that_is_written():
     assert shown == written
 
 
-def test_the_page_shows_this_table():
-    shown = [[z.strip() for z in line.strip("|").split("|")] for line in PAGE.read_text(encoding="utf-8").splitlines()]
-    shown = [cells for cells in shown if len(cells) == len(HEAD) and not cells[0].startswith("---")]
-    assert tuple(shown[0]) == HEAD
-    assert {(cells[1].strip("`"), cells[0]) for cells in shown[1:]} == set(ACCEPTED)
-    assert len(shown) - 1 == len(ACCEPTED)
+def test_the_page_shows_a_share_where_a_recipe_accepts_a_world():
+    lines = PAGE.read_text(encoding="utf-8").partition("## Shares\n\n")[2].split("\n\n")[0].splitlines()
+    head, _, *shown = [[z.strip() for z in line.strip("|").split("|")] for line in lines]
+    assert head == ["recipe", *WORLDS]
+    found = {(cells[0].strip("`"), name) for cells in shown for name, z in zip(WORLDS, cells[1:], strict=True) if z}
+    assert found == set(ACCEPTED)

@@ -8,7 +8,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Listeners, Ranking
 from evenhand.objectives import AlphaFair, Linear, WeightedSum
-from evenhand.problem.edges import Edges
+from evenhand.problem.checks import Edges
 
 
 def problem_of(items):

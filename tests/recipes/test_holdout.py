@@ -12,11 +12,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.environments import Delayed
 from evenhand.live.dashboard.page import render_file
 from evenhand.live.dashboard.report import report as to_dict
+from evenhand.logs.settings import Settings
 from evenhand.models import BayesianRidge, Bootstrapped
 from evenhand.planning.reserve import Reserve, ReserveState
-from evenhand.policy.held_out import comparisons
-from evenhand.recipes._holdout import known
-from evenhand.replay.settings import Settings
+from evenhand.policy.standings import comparisons
+from evenhand.recipes.resolving import known
 from evenhand.run import simulate
 from tests import holdouts
 from tests.holdouts import log, shop

@@ -12,8 +12,7 @@ from evenhand.goals.linear_reward import reward
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.problem.constraints import constraint_rows
-from evenhand.recipes._units import balanced_rows, priced_rows
-from evenhand.recipes._worth import worth_unit
+from evenhand.recipes._units import balanced_rows, priced_rows, worth_unit
 from evenhand.recipes.fw_dual import gentle
 
 PROBLEM = Problem(

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from evenhand.replay.checks import Drawn, of_log
-from evenhand.replay.columns import Names
-from evenhand.replay.units import Units
+from evenhand.logs.checks import Drawn, of_log
+from evenhand.logs.columns import Names
+from evenhand.logs.units import Units
 
 TOWNS = ("Bonn", "Ulm", "Köln")
 AREAS = ("north", "south")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.cli import main
+from evenhand.logs.problem_file import read_spec
 from evenhand.problem import Budget, Parity
-from evenhand.replay.problem_file import read_spec
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("EVENHAND_DATA", ROOT.parent / "shared" / "data"))

@@ -8,10 +8,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.offline import Evidence, assign, curve, value
-from evenhand.problem import Budget, Outcome, Problem
-from evenhand.replay import Execution, Runs, replay_log, replay_several
-from evenhand.replay.checks import (
+from evenhand.logs.checks import (
     balance,
     budget,
     foreseen,
@@ -26,7 +23,10 @@ from evenhand.replay.checks import (
     reach,
     told,
 )
-from evenhand.replay.checks.propensities import misfit
+from evenhand.logs.checks.propensities import misfit
+from evenhand.offline import Evidence, assign, curve, value
+from evenhand.problem import Budget, Outcome, Problem
+from evenhand.replay import Execution, Runs, replay_log, replay_several
 from tests.replay import shop
 from tests.replay.alarms import AREAS, TOWNS, drawn
 

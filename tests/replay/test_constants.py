@@ -7,9 +7,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
+from evenhand.logs.problem_file import parse
 from evenhand.offline import Evidence
 from evenhand.replay import draft, read_log, replay_log
-from evenhand.replay.problem_file import parse
 from tests.replay.test_draft import table, write
 
 CHANCES = {"control": 0.7, "mail": 0.2, "call": 0.1}

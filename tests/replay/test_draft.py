@@ -11,10 +11,10 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
+from evenhand.logs.problem_file import parse
 from evenhand.offline import Evidence
-from evenhand.offline.rules import policy_of
+from evenhand.offline.values import policy_of
 from evenhand.replay import draft, read_log
-from evenhand.replay.problem_file import parse
 from tests.replay import shop
 
 MONTHS = ("Jan", "Feb", "March", "April", "Mai", "June", "Juli", "Aug.", "Sept", "Okt", "Nov", "Dez")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from evenhand.logs.problem_file import parse
 from evenhand.replay import draft, read_log
-from evenhand.replay.problem_file import parse
 from tests.replay.test_draft import table, write
 
 

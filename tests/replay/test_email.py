@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.logs.log import environment, read_rows
+from evenhand.logs.problem_file import read_spec
 from evenhand.replay import replay_log
-from evenhand.replay.log import environment, read_rows
-from evenhand.replay.problem_file import read_spec
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("EVENHAND_DATA", ROOT.parent / "shared" / "data"))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.replay.log import environment, read_rows
-from evenhand.replay.problem_file import read_spec
+from evenhand.logs.log import environment, read_rows
+from evenhand.logs.problem_file import read_spec
 from tests.each import for_each
 from tests.replay import shop
 

@@ -10,9 +10,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.coded import Text, of_log
 from evenhand.live.exports import export
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.logs.log import environment, read_rows
+from evenhand.logs.problem_file import parse, read_spec
 from evenhand.replay import replay_log
-from evenhand.replay.log import environment, read_rows
-from evenhand.replay.problem_file import parse, read_spec
 from tests.replay import shop
 
 PRICES = 'column = { a = "price of a", b = "price of b" }'

@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evenhand.logs.checks import Drawn, balance, of_log, propensities
+from evenhand.logs.checks.overlap import holes, rectangles
+from evenhand.logs.columns import Names
+from evenhand.logs.units import Units
 from evenhand.offline import Evidence, value
 from evenhand.problem import Outcome, Problem
-from evenhand.replay.checks import Drawn, balance, of_log, propensities
-from evenhand.replay.checks.overlap import holes
-from evenhand.replay.checks.rectangles import rectangles
-from evenhand.replay.columns import Names
-from evenhand.replay.units import Units
 
 ACTIONS = ("none", "mail", "call")
 RULES = {

@@ -8,11 +8,11 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.coded import Text, of_file, of_log
+from evenhand.logs.problem_file import parse
+from evenhand.logs.units import Units
 from evenhand.objectives import Linear
 from evenhand.offline import Evidence
 from evenhand.replay import read_log, replay_log
-from evenhand.replay.problem_file import parse
-from evenhand.replay.units import Units
 from tests.replay import shop
 
 QUICK = {"replicas": 2, "bootstrap": 0, "progress": False}

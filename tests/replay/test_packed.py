@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.replay.columns import Names, Packed
+from evenhand.logs.columns import Names, Packed
 
 COLUMNS = {
     "whole": (np.array([0.0, -128.0, 127.0]), 1),

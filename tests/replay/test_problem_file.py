@@ -10,6 +10,10 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.goals import HardBudget, Resolving
 from evenhand.live import open_campaign
+from evenhand.logs.log import read_log
+from evenhand.logs.problem_file import constraint_kinds, read_spec
+from evenhand.logs.settings import Settings, systems
+from evenhand.logs.spec import Grouping
 from evenhand.models import (
     BayesianLogistic,
     Fixed,
@@ -25,11 +29,6 @@ from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.problem import Budget, NeverWorse, Parity, Within
 from evenhand.recipes import resolving
 from evenhand.replay import replay_log
-from evenhand.replay.log import read_log
-from evenhand.replay.problem_file import constraint_kinds, read_spec
-from evenhand.replay.settings import Settings
-from evenhand.replay.spec import Grouping
-from evenhand.replay.systems import systems
 from evenhand.sets import Ball, Halfspaces, Intersection
 from tests.replay import shop
 

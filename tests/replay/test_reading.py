@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.replay.columns import as_number
-from evenhand.replay.growing import GrowingNames, GrowingNumbers
-from evenhand.replay.reading import parts, read_csv
+from evenhand.logs.columns import as_number
+from evenhand.logs.reading import GrowingNames, GrowingNumbers, parts, read_csv
 from tests.each import for_each
 
 PLACES = {"b": "features.numeric", "a": "action.column"}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.logs.checks.repeats import alone
 from evenhand.replay import read_log, replay_log
-from evenhand.replay.checks.scales import alone
 from tests.replay import shop
 
 LAWS = {

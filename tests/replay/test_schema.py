@@ -6,9 +6,9 @@ import pytest
 
 from evenhand.core import toml
 from evenhand.core.errors import EvenhandError
-from evenhand.replay.keys import Key, keys
-from evenhand.replay.problem_file import parse
-from evenhand.replay.schema import schema
+from evenhand.logs.keys import Key, keys
+from evenhand.logs.problem_file import parse
+from evenhand.logs.schema import schema
 from tests.each import for_each
 from tests.malformed.files import PROBLEM_FILES
 from tests.replay import shop

@@ -16,8 +16,8 @@ from scipy.stats import t
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.replay import Execution, Runs, execution, replay_log, replay_several
-from evenhand.replay.cells import Difference
-from evenhand.replay.verdicts import most
+from evenhand.replay.measures import Difference
+from evenhand.replay.tables import most
 from evenhand.report import rows, style
 from evenhand.run import simulate
 from tests.replay import shop

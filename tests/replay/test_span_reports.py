@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from evenhand.policy.by_period import ByPeriod
+from evenhand.logs.settings import systems
+from evenhand.policy.books import ByPeriod
 from evenhand.problem import Floor
 from evenhand.replay import replay_log
-from evenhand.replay.spans import names, summed, used
-from evenhand.replay.systems import systems
+from evenhand.replay.measures import names, summed, used
 from evenhand.run import simulate
 from tests.replay.test_spans import DAILY, DATES, DAYS, TRAFFIC, days, stating, world, write
 

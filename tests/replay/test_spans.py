@@ -8,11 +8,11 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.live.files import open_campaign
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.logs.log import environment, read_rows
+from evenhand.logs.problem_file import parse
+from evenhand.logs.settings import systems
 from evenhand.problem import Between, Budget, Traffic
 from evenhand.replay import replay_log
-from evenhand.replay.log import environment, read_rows
-from evenhand.replay.problem_file import parse
-from evenhand.replay.systems import systems
 from evenhand.run import simulate
 from tests.each import for_each
 from tests.replay import shop

@@ -4,10 +4,10 @@ import pytest
 
 from evenhand.core import toml
 from evenhand.core.errors import InvalidInput
-from evenhand.replay import kinds, lines
-from evenhand.replay.keys import NEEDED, Key
-from evenhand.replay.problem_file import parse
-from evenhand.replay.toml import Table
+from evenhand.logs import keys as kinds, toml as lines
+from evenhand.logs.keys import NEEDED, Key
+from evenhand.logs.problem_file import parse
+from evenhand.logs.toml import Table
 
 INF, NAN = float("inf"), float("nan")
 SHARE = kinds.fraction("a share", {}, lambda x: 0 <= x < 1)

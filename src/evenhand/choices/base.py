@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from evenhand.core.protocols import has
+from evenhand.core.checked import has
 from evenhand.core.records import Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenhand.replay.log import Source
+    from evenhand.logs.log import Source
 
     Commands = argparse._SubParsersAction[Any]
 

@@ -186,7 +186,7 @@ def _model(o: argparse.Namespace) -> Callable[[], Regressor]:
 
 def _draft(o: argparse.Namespace) -> int:
     if o.schema:
-        from evenhand.replay.schema import schema
+        from evenhand.logs.schema import schema
 
         print(json.dumps(schema(), indent=1, ensure_ascii=False))
         return 0
@@ -252,7 +252,7 @@ def _curve(o: argparse.Namespace) -> int:
 def _assign(o: argparse.Namespace) -> int:
     from evenhand.core.errors import InvalidInput
     from evenhand.offline import assign
-    from evenhand.offline.assigned import check
+    from evenhand.offline.assignment_table import check
 
     if o.out.resolve() in {path.resolve() for path in (o.cases, o.problem, o.learn_from)}:
         raise InvalidInput("out", "a file other than those that are read", o.out)
@@ -340,7 +340,7 @@ def _replay(o: argparse.Namespace) -> int:
     if len(names) > 1 or o.rates:
         if o.errors:
             raise InvalidInput("errors", "one policy and the budget of its file, whose tables have them", "several")
-        from evenhand.replay.several import replay_several
+        from evenhand.replay.run import replay_several
 
         several = replay_several(log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
         print(several)

@@ -100,9 +100,8 @@ def _add_serve(commands: Commands) -> None:
         metavar="ADDRESS",
         help="the address to listen on (default: 127.0.0.1, which only this machine can reach)",
     )
-    serve.add_argument(
-        "--port", type=int, default=8000, metavar="N", help="the port (default: 8000; 0 takes a free one)"
-    )
+    serve.add_argument("--port", type=int, default=os.environ.get("EVENHAND_PORT", "8000"), metavar="N",
+                       help="the port (default: EVENHAND_PORT, else 8000; 0 takes a free one)")  # fmt: skip
     serve.add_argument("--allow-host", action="append", default=[], metavar="NAME",
                        help="a name that clients call the server by (may be repeated)")  # fmt: skip
     serve.add_argument("--tokens", type=Path, default=None, metavar="FILE.toml",
@@ -133,8 +132,7 @@ def _add_pool(commands: Commands) -> None:
 
 
 def _serve(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import Address, Opening, serve_files
-    from evenhand.live.expected import names_of
+    from evenhand.live.http.start import Address, Opening, names_of, serve_files
     from evenhand.live.tokens import Tokens
 
     if o.weight is not None and o.learn_from is None:

@@ -123,10 +123,10 @@ def _asked(given: dict[str, str]) -> dict[str, str]:
 
 
 def _warm(o: argparse.Namespace) -> int:
-    from evenhand.replay.warm import of_problem_file
+    from evenhand.live.rehearsal import of_campaign
     from evenhand.run.warm import common, warm
 
-    print(warm(common() if o.problem is None else of_problem_file(o.problem)))
+    print(warm(common() if o.problem is None else of_campaign(o.problem)))
     return 0
 
 

@@ -166,8 +166,8 @@ def _written(found: Sweep, out: Path) -> list[Path]:
     """Write sweep.csv, and sweep.parquet and sweep.png where what they need is installed; returns the files."""
     import csv
 
-    from evenhand.core.beside import beside
     from evenhand.core.extras import has_matplotlib, has_parquet
+    from evenhand.core.files import beside
 
     written = [out / "sweep.csv"]
     with beside(written[0]) as path, path.open("w", newline="", encoding="utf-8") as file:

@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 
 def _systems(o: argparse.Namespace) -> int:
     from evenhand.core.catalogue import catalogue, describe, of_name, parts
-    from evenhand.core.fits import wanted
+    from evenhand.core.kinds import wanted
 
     if o.wanted is not None:
         words = wanted(o.wanted)
@@ -59,7 +59,7 @@ def _systems(o: argparse.Namespace) -> int:
 
 def by_use(recipes: Iterable[System]) -> list[System]:
     """Order recipes by their use, and those that fit more first; the order of other parts is kept."""
-    from evenhand.core.fits import USES
+    from evenhand.core.kinds import USES
 
     return sorted(recipes, key=lambda s: (USES.index(s.fit.use), -len(s.fit.words)) if s.fit else (0, 0))
 
@@ -89,7 +89,7 @@ def _listed(kinds: dict[str, list[System]]) -> Iterator[str]:
 
 def _suited(words: list[str], recipes: list[System], fitting: list[System]) -> Iterator[str]:
     """Say what words mean, which recipes fit all of them and why, and which lack one of them alone."""
-    from evenhand.core.fits import WORDS
+    from evenhand.core.kinds import WORDS
 
     width = max(len(word) for word in words)
     yield from (_line(word, WORDS[word], width) for word in words)

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.core.fits import Fit, fit
-from evenhand.core.kinds import KINDS
+from evenhand.core.kinds import KINDS, Fit, fit
 from evenhand.core.registry import exported, meant, samples, snake
 
 T = TypeVar("T")
@@ -41,8 +40,8 @@ def named(identifier: str, source: str, use: str = "", fits: str = "") -> Callab
     Args:
         identifier: sorts the catalogue.
         source: authors and year, and the theorem or section.
-        use: of a recipe, one of `core.fits.USES`.
-        fits: of a recipe, words of `core.fits.WORDS` with commas between; a condition follows in brackets.
+        use: of a recipe, one of `core.kinds.USES`.
+        fits: of a recipe, words of `core.kinds.WORDS` with commas between; a condition follows in brackets.
 
     >>> @named("K0", source="an example")
     ... def nothing() -> None: ...

@@ -12,6 +12,7 @@ machine compiles no earlier. No result depends on any of it.
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ import numpy as np
 from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import InvalidInput
 from evenhand.core.interpreter import CAREFUL, PLAIN, by_name, codes, exact, reached, result
-from evenhand.core.short_turns import short_turns
+from evenhand.core.pauses import short_turns
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -255,6 +256,7 @@ class Background:
     def _work(self) -> None:
         with self._busy, short_turns():
             import_module(COMPILER)  # before anybody asks for it
+            _set_aside()
         _process.loaded = True
         while (asked := self._asked.get()) is not None:
             kernel, types, due = asked
@@ -263,6 +265,7 @@ class Background:
                     with suppress(Exception):  # a caller meets the error
                         kernel.code.compile(types)
                     kernel.compile()
+                    _set_aside()
 
 
 class _Process:
@@ -362,6 +365,15 @@ def measured(price: float, took: float) -> None:
 def name(kernel: Kernel) -> str:
     """The name of a kernel to people, with its module."""
     return f"{kernel.__module__.rpartition('.')[2]}.{kernel.py_func.__qualname__}"
+
+
+def _set_aside() -> None:
+    """Leave what is there by now out of searches for garbage: the compiler's objects stay, and are tens of thousands.
+
+    Everybody would wait for a search of them, every few thousand requests.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _in_child() -> None:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.luck import Stream
-from evenhand.core.normals import normals_within
+from evenhand.core.luck import Stream, normals_within
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.newton import sigmoid
 from evenhand.numerics.precision import dot

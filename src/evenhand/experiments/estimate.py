@@ -9,8 +9,8 @@ import numpy as np
 
 from evenhand.core.progress import duration
 from evenhand.experiments.experiment import Experiment, Section
-from evenhand.run.kept import done
 from evenhand.run.simulation import TRIAL, pace
+from evenhand.run.storage import done
 
 LEAST = 20_000  # rounds of the first system; in shorter experiments the trials would take too long relative to the runs
 

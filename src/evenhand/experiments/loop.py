@@ -18,9 +18,9 @@ from evenhand.experiments.experiment import Experiment, Point, Run, Section, Ses
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
-from evenhand.run.kept import once
 from evenhand.run.parallel import check_jobs, deferred_interrupt
 from evenhand.run.simulation import simulate
+from evenhand.run.storage import once
 
 INTERRUPTED = "INTERRUPTED: the systems below are complete, the others are missing"
 

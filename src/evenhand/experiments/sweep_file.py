@@ -16,14 +16,12 @@ from evenhand.core.luck import check_seed
 from evenhand.core.registry import closest, exported
 from evenhand.core.validate import numbered
 from evenhand.environments.base import Environment
+from evenhand.logs.files import read_text
+from evenhand.logs.keys import NEEDED, TEXT, WHOLE, Key
+from evenhand.logs.settings import Settings
+from evenhand.logs.toml import Table, load, locate_errors
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.replay.files import read_text
-from evenhand.replay.keys import NEEDED, Key
-from evenhand.replay.kinds import TEXT, WHOLE
-from evenhand.replay.lines import locate_errors
-from evenhand.replay.settings import Settings
-from evenhand.replay.toml import Table, load
 from evenhand.run.sweeps import Sweep, checked_points, swept
 
 OF_POLICIES = "policy"  # within the grid: settings of the recipes

@@ -11,19 +11,17 @@ from evenhand.goals.base import (
     Priced as Priced,
     StepsAhead as StepsAhead,
 )
-from evenhand.goals.compared import Compared as Compared
+from evenhand.goals.comparison import Compared as Compared
 from evenhand.goals.dual import DualGradient as DualGradient, DualHedge as DualHedge
 from evenhand.goals.fenchel import Fenchel as Fenchel
-from evenhand.goals.frank_wolfe import FrankWolfe as FrankWolfe
+from evenhand.goals.frank_wolfe import FrankWolfe as FrankWolfe, objective_goal as objective_goal
 from evenhand.goals.hard_budget import HardBudget as HardBudget
 from evenhand.goals.hard_credit import HardCredit as HardCredit
 from evenhand.goals.hard_limits import hard_limits as hard_limits
 from evenhand.goals.hard_spans import HardSpans as HardSpans
-from evenhand.goals.intervals import Intervals as Intervals
-from evenhand.goals.linear_reward import LinearReward as LinearReward
+from evenhand.goals.linear_reward import Intervals as Intervals, LinearReward as LinearReward
 from evenhand.goals.lyapunov import Lyapunov as Lyapunov
 from evenhand.goals.mirrors import Descent as Descent, Entropic as Entropic, PowerBall as PowerBall
-from evenhand.goals.objective_goal import objective_goal as objective_goal
 from evenhand.goals.primal import Primal as Primal
 from evenhand.goals.resolving import Resolving as Resolving
 from evenhand.goals.steps import Doubling as Doubling, Falling as Falling, Steady as Steady, Step as Step

@@ -1,4 +1,13 @@
-"""The state of a goal that solves again: books, prices and contexts."""
+"""The state of a goal that solves again, books, prices and contexts, and what candidates use of the rows of a plan.
+
+A row of known and learned outcomes, such as a cost per sale, is kept by what is learned. While outcomes wait, a plan at
+the means counts on sales that nobody has seen, for every play that is on its way and for all that follow until one of
+them is heard of. If what has arrived misses such a row, it is therefore read at those ends of the intervals that are
+worst for it, with what has arrived alone; if not, between the means and these ends, the nearer to the means the more
+rounds are left to make up for those that wait. Before anything has arrived, such a plan would play hardly anything but
+what costs least, and nothing would be known of the rest in the end. Until then the row has a price that is not solved
+for, and that is low enough for every candidate to be tried before any of them is tried often.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +20,14 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals._directions import Directions
 from evenhand.planning import history
+from evenhand.planning.forecast import Forecast
 from evenhand.planning.history import HistoryState
 from evenhand.planning.pace import PaceState
+from evenhand.planning.plain_first import largest
 from evenhand.planning.reserve import Reserve, ReserveState
 from evenhand.planning.tangents import Tangents
+
+_UNKNOWN = 0.15  # times the largest gain over the reach is the price of a row of which nothing is known
 
 
 @dataclass
@@ -124,3 +137,78 @@ def look(counted: Floats, plays: Ints, exposed: Bools, made: Floats, looked: Flo
                 made[r, p] += counted[r]
                 if exposed[r if len(exposed) > 1 else 0, p if exposed.shape[1] > 1 else 0]:
                     looked[r, p] += counted[r]
+
+
+def uses(
+    state: ResolvingState, of: Directions, left: Left, sample: Forecast
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Uses of directions and tangents, plain and hopeful, their bounds, and the factors of uses in a round.
+
+    `->(S,k,A),(S,k,A),(k),(k),(k)`. A tangent reads the rows of its set in units of a round of those that are left.
+    """
+    if not of.regions:
+        return sample.use, sample.hope, left.low, left.high, left.placed
+    k, m, rest = len(of.first), len(of.shaped), left.rest[:, of.shaped]
+    most, row = rest.max(1, keepdims=True), of.merged.of[of.shaped]
+    each = (left.placed[:, row] * rest / most)[:, None, :, None]
+    plain = sample.use[:, :, row] * (of.merged.multiple[of.shaped][:, None] * each)
+    use = np.concatenate([sample.use[:, :, :k], state.tangents.use(plain, plain, plain)], 2)
+    hope = use
+    if sample.hope is not sample.use:
+        ends = [plain, plain]
+        if sample.hope.shape[2] > k:
+            ends = np.split(sample.hope[:, :, k:] * np.tile(each, (1, 1, 2, 1)), 2, 2)
+        hope = np.concatenate([sample.hope[:, :, :k], state.tangents.use(plain, *ends)], 2)
+    over = (left.length[:, None] * state.tangents.bound - state.tangents.of(left.so_far[:, -m:])) / most
+    low, high = np.concatenate([left.low, np.full_like(over, -np.inf)], 1), np.concatenate([left.high, over], 1)
+    return use, hope, low, high, np.concatenate([left.placed, np.ones_like(over)], 1)
+
+
+def caution(state: ResolvingState, of: Directions, left: Left, due: Bools, t: Floats) -> tuple[Floats, Bools]:
+    """How far from the means a plan reads its mixed directions, and those of which nothing is known, `()->(k),(k)`.
+
+    Equation: 1 where nothing has arrived, or what has arrived leaves less for a round to come than is allowed on
+    average, and min(1, rounds that wait / rounds to come) elsewhere; 0 where no more than one round waits.
+    """
+    waits, rest = t - state.arrived - state.cancelled, np.maximum(left.length - t, 1.0)
+    where = (due & (waits > 1.0))[:, None] & of.mixed & ~left.still
+    low, high = of.merged.bounds(of.bounds[None])
+    blank, missed = state.counted[:, of.first] == 0.0, (left.high < high) | (left.low > low)
+    weight = np.where(blank | missed, 1.0, np.minimum(waits / rest, 1.0)[:, None])
+    return np.where(where, weight, 0.0), where & blank
+
+
+def guarded(sample: Forecast, ends: Forecast, weight: Floats, priced: Floats) -> Forecast:
+    """Read directions between the means and the worst ends of what has arrived, at weights of the latter, `(k)->.`.
+
+    Those of which nothing is known use nothing in a plan, and their prices are in its gains, `(k)`.
+    """
+    k = weight.shape[1]
+    at, price, share = ends.hope[:, :, :k], np.nan_to_num(priced[:, :k]), weight[:, None, :, None]
+    paid = np.add.reduce(price[:, None, :, None] * at, 2)
+    at = np.where((price != 0.0)[:, None, :, None], 0.0, at)
+    use = _between(sample.use, at, share)
+    hope = use if sample.hope is sample.use else _between(sample.hope, at, share)
+    return sample._replace(gain=sample.gain - paid, use=use, hope=hope)
+
+
+def _between(use: Floats, at: Floats, share: Floats) -> Floats:
+    """Move the uses of directions to other numbers by a share of the way, exactly where it is 0 or 1."""
+    found, here = use.copy(), use[:, :, : at.shape[2]]
+    found[:, :, : at.shape[2]] = np.where(share == 1.0, at, np.where(share > 0.0, here + share * (at - here), here))
+    return found
+
+
+def blank_prices(mu: Floats, ends: Forecast, of: Directions, blank: Bools) -> Floats:
+    """Return the prices of directions of which nothing is known, NaN elsewhere, `(k),.,.,(k)->(k)`.
+
+    Equation: +-.15 max |gain| / reach, with what has arrived alone, `max` over contexts and candidates, and the most
+    that what is learned can change a play's use, as declared: a target that little is enough for costs little. Where
+    no range is declared, the reach is the largest use.
+    """
+    found, k = np.full(mu.shape, np.nan), len(of.first)
+    gain = largest(np.where(np.isfinite(ends.gain), ends.gain, 0.0)[:, :, None], ends.kept)
+    reach = np.where(np.isfinite(of.reach), of.reach, largest(ends.hope[:, :, :k], ends.kept))
+    price = np.sign(-of.worst[:k]) * _UNKNOWN * gain / np.where(reach > 0.0, reach, np.inf)
+    found[:, :k][blank] = price[blank]
+    return found

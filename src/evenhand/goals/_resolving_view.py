@@ -11,7 +11,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals import _entries
 from evenhand.goals._directions import Directions
-from evenhand.goals._pull import pulled
+from evenhand.goals._entries import pulled
 from evenhand.goals._resolving_state import ResolvingState, look
 from evenhand.goals._shared import row_prices
 from evenhand.planning.history import HistoryView, grows, keep_one, view

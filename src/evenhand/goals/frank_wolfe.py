@@ -1,4 +1,4 @@
-"""A concave objective of the average outcomes, priced by its slope at the current average."""
+"""A concave objective of the average outcomes, priced by its slope at the current average; the goal of an objective."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
 from evenhand.core.views import view_of
 from evenhand.goals._shared import enter_known, row_prices
+from evenhand.goals.linear_reward import LinearReward, reward
+from evenhand.objectives import Linear as LinearObjective
 from evenhand.objectives.base import Objective, Tangential, able, whole_space
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
 from evenhand.problem.problem import Problem
@@ -283,3 +285,17 @@ def frank_wolfe(
         on=on,
         optimism=optimism,
     )
+
+
+def objective_goal(problem: Problem) -> LinearReward | FrankWolfe:
+    """Return `LinearReward` for a linear objective, `FrankWolfe` for any other.
+
+    The first applies optimism to the priced sum, the second to each outcome.
+
+    >>> from evenhand.environments import Court, MultiObjective
+    >>> [type(objective_goal(world.problem)).__name__ for world in (Court(), MultiObjective())]
+    ['LinearReward', 'FrankWolfe']
+    """
+    if isinstance(problem.objective, LinearObjective):
+        return reward(problem)
+    return frank_wolfe(problem, problem.objective)

@@ -15,12 +15,21 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
 from evenhand.goals._directions import Directions
-from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due
-from evenhand.goals._pull import pull, pulled
-from evenhand.goals._resolving_state import Left, ResolvingState, end_of_run, look, rate_of_plan, start
+from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due, pull, pulled
+from evenhand.goals._resolving_state import (
+    Left,
+    ResolvingState,
+    blank_prices,
+    caution,
+    end_of_run,
+    guarded,
+    look,
+    rate_of_plan,
+    start,
+    uses,
+)
 from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
-from evenhand.goals._uses import blank_prices, caution, guarded, uses
 from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask, of_arrived
 from evenhand.objectives.base import sloped
@@ -33,11 +42,11 @@ from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.reserve import Reserve
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
+from evenhand.problem.actions import present
 from evenhand.problem.constraints import Region
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
-from evenhand.problem.withdrawn import present
 
 _ALL = np.ones((1, 1), bool)  # every play was exposed
 _LARGEST = 1e100  # times a use is a number
@@ -73,7 +82,7 @@ class Resolving:
     While outcomes wait, a row of known and learned outcomes, such as a ratio, is read where the intervals of what has
     arrived are worst for it, unless another row limits what is known; by the share (rounds that wait) / (rounds to
     come) of the way from the means as long as what has arrived keeps it. Before anything that it reads has arrived, its
-    price is .15 max |gain| over the most that what is learned can change a play's use (`goals._uses`).
+    price is .15 max |gain| over the most that what is learned can change a play's use (`goals._resolving_state`).
 
     A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are those of
     the same problem without it.

@@ -10,7 +10,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.live.cases import context_of
 from evenhand.live.events import Conflict, Damaged, Event, is_erased, read
 from evenhand.live.fold import Fold
-from evenhand.policy.frozen import frozen, pass_on
+from evenhand.policy.ahead import frozen, pass_on
 from evenhand.policy.state import PolicyState
 
 

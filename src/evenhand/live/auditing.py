@@ -12,7 +12,7 @@ from evenhand.core.validate import nonnegative
 from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Unknown, read
 from evenhand.live.ids import Ids, Restored
-from evenhand.live.leases.books import refuse_pool
+from evenhand.live.opening import refuse_pool
 from evenhand.live.phases import Phase
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.recomputing import Given, recompute

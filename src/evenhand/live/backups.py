@@ -8,15 +8,15 @@ from itertools import chain
 from pathlib import Path
 
 from evenhand.core import faces
-from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
+from evenhand.core.files import beside
 from evenhand.core.validate import on_disk
 from evenhand.live.changing import check_said
 from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.events import Busy, Conflict, Damaged, Event, Unknown, read
 from evenhand.live.ids import Ids, restored
-from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import LIFE, Life
+from evenhand.live.opening import refuse_pool
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores._clock import clock
 from evenhand.live.stores.base import Adopting, Closing, Copying, Digesting, Readable, Recalled, Store

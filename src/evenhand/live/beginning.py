@@ -14,9 +14,8 @@ from evenhand.live.changing import check_patience
 from evenhand.live.events import Busy, Conflict, encode, read
 from evenhand.live.fold import Rewritten
 from evenhand.live.horizon import refuse_soft
-from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import FATES, OnExpiry
-from evenhand.live.opening import Terms, opening, warn_of_jams
+from evenhand.live.opening import Terms, opening, refuse_pool, warn_of_jams
 from evenhand.live.phases import Phase
 from evenhand.live.runs import fold_runs
 from evenhand.live.stores.base import Store
@@ -24,7 +23,7 @@ from evenhand.live.stores.opening import opened
 from evenhand.live.verbs import check_text
 from evenhand.live.versions import deciding, here, is_other, refuse_later
 from evenhand.live.worker import Worker
-from evenhand.policy.entering import MOST_WAITED
+from evenhand.policy.kernels.events import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.problem.ended import AFTERS, After
 

@@ -10,12 +10,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput
-from evenhand.core.protocols import has
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST
-from evenhand.policy.fields import StatedCase
+from evenhand.policy.cases import StatedCase
 from evenhand.policy.policy import Policy
 from evenhand.policy.reasons import origins
 from evenhand.policy.state import PolicyState
@@ -73,6 +73,15 @@ class Ranged(Protocol):
 
     def outside(self, case: Case) -> Sequence[str]:
         """Return the features whose value in a case, although `context` accepts it, is mapped to another."""
+
+
+@runtime_checkable
+class Declares(Protocol):
+    """An encoder that can tell known outcomes without the case."""
+
+    @property
+    def declares(self) -> bool:
+        """Whether known outcomes are those that the problem declares, where a request states none."""
 
 
 def refuse(encoder: Encoder, body: Mapping[str, Any]) -> None:
@@ -193,6 +202,10 @@ class Named:
     @property
     def ranged(self) -> Sequence[str]:
         return [feature.name for feature in self.policy._assembly.encoder.ranged]
+
+    @property
+    def declares(self) -> bool:
+        return True
 
     def outside(self, case: Case) -> Sequence[str]:
         return self.policy._assembly.encoder.outside(case)

@@ -11,8 +11,8 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import count
 from evenhand.live.events import Conflict, Event, Leap, Unknown, encode, written
-from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import LIFE, Life
+from evenhand.live.opening import refuse_pool
 from evenhand.live.stores.base import Clocked, Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
 from evenhand.live.versions import deciding, refuse_later

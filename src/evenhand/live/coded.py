@@ -19,19 +19,19 @@ from evenhand.core.validate import number, wrong
 from evenhand.live.cases import Case
 from evenhand.live.events import Conflict
 from evenhand.live.leases.lease import Lease
-from evenhand.policy.fields import StatedCase, group_of, known_of, offered_of, refuse_boolean, refuse_twice
+from evenhand.logs.bad_rows import marked
+from evenhand.logs.columns import Names
+from evenhand.logs.encoding import layout
+from evenhand.logs.files import read_text
+from evenhand.logs.keys import OF_LOG
+from evenhand.logs.log import read_rows
+from evenhand.logs.problem_file import parse
+from evenhand.logs.settings import systems
+from evenhand.logs.spec import Grouping, Spec
+from evenhand.logs.units import MISSING, Units
+from evenhand.policy.cases import StatedCase, group_of, known_of, offered_of, refuse_boolean, refuse_twice
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.replay.columns import Names
-from evenhand.replay.encoding import layout
-from evenhand.replay.files import read_text
-from evenhand.replay.keys import OF_LOG
-from evenhand.replay.log import read_rows
-from evenhand.replay.missing import marked
-from evenhand.replay.problem_file import parse
-from evenhand.replay.spec import Grouping, Spec
-from evenhand.replay.systems import systems
-from evenhand.replay.units import MISSING, Units
 
 
 class Text(NamedTuple):
@@ -201,6 +201,10 @@ class Coded:
     @property
     def ranged(self) -> Sequence[str]:
         return list(self.units.numeric)
+
+    @property
+    def declares(self) -> bool:
+        return not self._known
 
     def outside(self, case: Case) -> Sequence[str]:
         return self.units.outside(case)

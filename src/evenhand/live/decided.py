@@ -21,9 +21,9 @@ from evenhand.live.proof import prove, refuse
 from evenhand.live.replies import reply
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
-from evenhand.replay.columns import Columns, Names, plain
-from evenhand.replay.problem_file import parse
-from evenhand.replay.spec import Spec
+from evenhand.logs.columns import Columns, Names, plain
+from evenhand.logs.problem_file import parse
+from evenhand.logs.spec import Spec
 
 _OWN = "decision: "  # before the names of columns that are not names in cases
 _FEWER = "in which only some actions were offered"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.protocols import has
+from evenhand.core.checked import has
 from evenhand.live.cases import Encoder, Ranged
 from evenhand.policy import doubts
 from evenhand.problem.ended import ended

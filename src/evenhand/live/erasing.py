@@ -21,7 +21,7 @@ from evenhand.live.stores._segments import segments
 from evenhand.live.stores.base import Erasing, Recalling, Scrubbing, Transaction
 from evenhand.live.verbs import check_text
 from evenhand.live.worker import Worker
-from evenhand.policy.forgetting import forget
+from evenhand.policy.corrections import forget
 
 MOST = 2000  # keys of one erasure, since others wait for its lock
 _TURN = 200  # decisions of a transaction where a date says which

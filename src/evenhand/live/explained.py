@@ -9,8 +9,7 @@ from evenhand.live.recalling import recall
 from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.models import NullModel
-from evenhand.policy.expected import expected
-from evenhand.policy.reasons import reasons
+from evenhand.policy.reasons import expected, reasons
 
 
 class Explained(NamedTuple):

@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.files import beside, quoted
 from evenhand.core.progress import Work
 from evenhand.core.registry import meant
-from evenhand.core.sheets import quoted
 from evenhand.core.validate import on_disk
 from evenhand.live.feedback import Feedback, write_npz, write_vw
 from evenhand.live.history import History

@@ -26,12 +26,12 @@ from evenhand.live.problem_files import encoding, first_actions, last_encoding, 
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import opened
 from evenhand.live.taught import Taught
+from evenhand.logs.log import read_rows
+from evenhand.logs.problem_file import parse
+from evenhand.policy.adoption import refuse_weight
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
-from evenhand.policy.teaching import refuse_weight
 from evenhand.problem.ended import After
-from evenhand.replay.log import read_rows
-from evenhand.replay.problem_file import parse
 
 _AT = " at weight "
 

@@ -18,10 +18,10 @@ from evenhand.live.ids import Ids
 from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
 from evenhand.live.phases import Phase, adopts, mark_in
-from evenhand.policy.appending import carries
+from evenhand.policy.adoption import carries
+from evenhand.policy.corrections import Settled, revise
 from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
-from evenhand.policy.revising import Settled, revise
 from evenhand.policy.state import PolicyState
 from evenhand.policy.status import Status
 from evenhand.problem.ended import ended

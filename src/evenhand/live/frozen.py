@@ -14,7 +14,7 @@ from evenhand.live.packing import apart, listed
 from evenhand.live.replies import Reply
 from evenhand.live.runs import fold_made
 from evenhand.live.verbs import Verbs
-from evenhand.policy.frozen import Chosen, decide_all, most
+from evenhand.policy.ahead import Chosen, decide_all, most
 from evenhand.problem.ended import ended
 
 

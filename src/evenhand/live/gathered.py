@@ -26,7 +26,7 @@ class Gathered:
 
     def __init__(self, log: Gathering, keys: Sequence[str]) -> None:
         self._moved: Mapping[str, int] | None
-        self._log, self._fresh, self._hash = log, list[Event](), log.hash
+        self._log, self._fresh, self._hash, self.last = log, list[Event](), log.hash, log.last
         self._by_key: dict[str, Event | None] = dict.fromkeys(keys)
         self._keys, self._moved = list(self._by_key), None  # read when it is asked for
         for event in log.find_all(list(self._by_key)) if keys else ():
@@ -35,10 +35,6 @@ class Gathered:
     @property
     def now(self) -> int:
         return self._log.now
-
-    @property
-    def last(self) -> int:
-        return self._log.last + len(self._fresh)
 
     def tail(self, after: int) -> Iterator[Event]:
         self.write()
@@ -72,7 +68,7 @@ class Gathered:
                 raise Conflict(f"key {key!r} is in the log")
             self._by_key[key] = event
         self._fresh.append(event)
-        self._hash = event.hash
+        self.last, self._hash = event.seq, event.hash
         if len(self._fresh) >= _MOST:
             self.write()
         return event

@@ -1,4 +1,4 @@
-"""The first event of a campaign, and a warning about hard budgets when it is opened."""
+"""The first event of a campaign or of a pool, and a warning about hard budgets when a campaign is opened."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
 from evenhand.live.events import Conflict, Event, read
 from evenhand.live.life import OnExpiry
+from evenhand.live.stores.base import Readable
 from evenhand.live.versions import here
 from evenhand.policy.policy import Policy
 from evenhand.problem.ended import After
@@ -96,3 +97,24 @@ def _waiting(policy: Policy) -> Iterator[tuple[str, bool]]:
             reads = np.hstack([rows.learned, rows.known[:, rows.noisy]]) != 0.0
             for i in np.flatnonzero(~rows.is_known):
                 yield rows.names[i], bool(reads[i].any() and not (reads[i] & missing).any())
+
+
+def is_pool(store: Readable, name: str) -> bool:
+    """Return whether a log of a store is that of a pool."""
+    first = next(iter(store.scan(name)), None)
+    return first is not None and first.kind == "leased"
+
+
+def refuse_pool(store: Readable, name: str) -> None:
+    """Refuse the name of a pool where that of a campaign is expected.
+
+    Raises:
+        InvalidInput: it is one.
+    """
+    if is_pool(store, name):
+        raise InvalidInput("name", "that of a campaign", f"{name!r}, which is a pool of leases")
+
+
+def campaigns_of(store: Readable) -> list[str]:
+    """Return the names of the campaigns of a store, without pools."""
+    return [name for name in store.campaigns() if not is_pool(store, name)]

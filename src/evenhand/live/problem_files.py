@@ -11,7 +11,7 @@ from evenhand.core.errors import EvenhandError, EvenhandWarning, InvalidInput
 from evenhand.live.cases import alike
 from evenhand.live.coded import Stated, Text, of_log, of_stored
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
-from evenhand.live.leases.books import refuse_pool
+from evenhand.live.opening import refuse_pool
 from evenhand.live.phases import Phase, mark_in, said
 from evenhand.live.stores.base import Store
 from evenhand.live.switching import other

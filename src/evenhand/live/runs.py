@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.garbage import uncollected
+from evenhand.core.pauses import uncollected
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.live.cases import contexts_of
@@ -22,7 +22,7 @@ from evenhand.live.events import Event, is_erased, read
 from evenhand.live.fold import Fold
 from evenhand.live.packing import unpack_all
 from evenhand.policy import checks
-from evenhand.policy.entering import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
+from evenhand.policy.kernels.events import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
 from evenhand.problem.problem import Problem
 
 _AT_ONCE = 1_000  # events

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from evenhand.core.beside import beside
-from evenhand.core.checked import shown
+from evenhand.core.checked import has, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import count
-from evenhand.core.protocols import has
+from evenhand.core.files import beside
 from evenhand.core.validate import on_disk
 from evenhand.live.changing import check_said
 from evenhand.live.dashboard.tally import Tally

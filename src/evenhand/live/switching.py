@@ -18,8 +18,7 @@ from evenhand.live.leases.lease import lease_of
 from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
 from evenhand.live.stores.base import Transaction
 from evenhand.policy.policy import Policy
-from evenhand.problem.appended import refuse_other_actions
-from evenhand.problem.withdrawn import refuse_return
+from evenhand.problem.actions import refuse_other_actions, refuse_return
 
 
 @dataclass(frozen=True, kw_only=True)

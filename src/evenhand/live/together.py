@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.garbage import uncollected
+from evenhand.core.pauses import uncollected
 from evenhand.core.records import Context
 from evenhand.live.cases import refuse
 from evenhand.live.deciding import keys_of

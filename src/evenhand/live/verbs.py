@@ -24,8 +24,8 @@ from evenhand.live.replies import Reply, reply
 from evenhand.live.stores._segments import moved
 from evenhand.live.stores.base import Recalling, Transaction
 from evenhand.live.worker import Worker
-from evenhand.policy import named
-from evenhand.policy.wrong_outcome import refuse_undeclared
+from evenhand.policy import outcome_names as named
+from evenhand.policy.outcome_names import refuse_undeclared
 
 Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
 _LONGEST = 200  # characters of a key or a name

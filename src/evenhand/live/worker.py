@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
+from evenhand.core.checked import has
 from evenhand.core.errors import CannotSave, EvenhandError
-from evenhand.core.protocols import has
 from evenhand.live.again import Again, is_due
 from evenhand.live.anew import Anew
 from evenhand.live.begun import Begun
@@ -32,7 +32,7 @@ from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
 from evenhand.live.versions import other_version
-from evenhand.policy.entering import MOST_WAITED
+from evenhand.policy.kernels.events import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import refusals
 from evenhand.version import __version__

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.luck import box_muller
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, number
 from evenhand.models.base import Lesson, Model, Parametric
 from evenhand.numerics.newton import cholesky, invert
@@ -109,3 +111,62 @@ def without_data(rows: Ints, ridge: Floats, inverse: Floats) -> None:
                 matrix[i, i] = rho
             cholesky(matrix)
             invert(matrix, inverse[row])
+
+
+def copy_where(source: Any, target: Any, where: Bools) -> None:
+    """Copy the replicas `where` from one state of a model to another, by action too.
+
+    Settings, such as ranges, never change, so copying parts of them does no harm.
+    """
+    for f in dataclasses.fields(source):
+        old, new = getattr(target, f.name), getattr(source, f.name)
+        if isinstance(new, list):
+            for a, b in zip(new, old, strict=True):
+                copy_where(a, b, where)
+        elif dataclasses.is_dataclass(new):
+            copy_where(new, old, where)
+        elif isinstance(new, np.ndarray) and new.ndim and len(new) % len(where) == 0:
+            rows = np.repeat(where, len(new) // len(where))
+            shape = tuple(np.maximum(old.shape, new.shape))
+            if old.shape != shape:  # a history that has grown since
+                grown = np.zeros(shape, new.dtype)
+                grown[tuple(slice(0, n) for n in old.shape)] = old
+                setattr(target, f.name, grown)
+                old = grown
+            old[(rows, *(slice(0, n) for n in new.shape[1:]))] = new[rows]
+
+
+def linear_parts(theta: Floats, x: Floats, w: Floats) -> Floats:
+    """Divide w.(theta x) of the first candidate less that of the second, `(M,n),(2,n),(K,1|2,M)->(K,n)`.
+
+    Candidates that have one feature more lead with the index of an action, which says whose row of theta they read, and
+    has no part.
+    """
+    replicas, lead = len(x), x.shape[2] - theta.shape[2]
+    found = np.zeros((replicas, w.shape[1], x.shape[2]))
+    for side, sign in enumerate((1.0, -1.0)):
+        rows = np.arange(replicas) * (len(theta) // replicas) + (x[:, side, 0].astype(np.int64) if lead else 0)
+        prices = w[:, :, side if w.shape[2] > 1 else 0]
+        found[:, :, lead:] += sign * np.einsum("rkm,rmn,rn->rkn", prices, theta[rows], x[:, side, lead:])
+    return found
+
+
+def logistic_parts(theta: Floats, x: Floats, w: Floats) -> Floats:
+    """Divide w sigmoid(theta.x) of the first candidate less that of the second, `(n),(2,n),(K,1|2,1)->(K,n)`.
+
+    Equation: on the straight way from the one log-odds to the other every feature has the same share of the difference
+    of probabilities as of that of log-odds (the integral of gradients along it).
+    """
+    own = linear_parts(theta[:, None], x, np.ones((len(x), 1, 1, 1)))
+    step, first = own.sum(2, keepdims=True), _log_odds(theta, x)
+    p = 1.0 / (1.0 + np.exp(-np.stack([first, first - step[:, 0, 0]])))
+    near = np.abs(step[:, 0, 0]) < 1e-9
+    slope = np.where(near, p[0] * (1.0 - p[0]), (p[0] - p[1]) / np.where(near, 1.0, step[:, 0, 0]))
+    return np.asarray(w.mean(2) * slope[:, None, None] * own)
+
+
+def _log_odds(theta: Floats, x: Floats) -> Floats:
+    """The log-odds of the first candidate, `(n),(2,n)->()`."""
+    own = x[:, :1].repeat(2, 1)
+    own[:, 1, x.shape[2] - theta.shape[1] :] = 0.0
+    return np.asarray(linear_parts(theta[:, None], own, np.ones((len(x), 1, 1, 1))).sum((1, 2)))

@@ -9,9 +9,9 @@ from evenhand.core.validate import whole
 from evenhand.models.base import Model
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.null_model import NullModel
 from evenhand.models.per_action import PerAction
 from evenhand.models.stacked import Stacked
+from evenhand.models.tabular import NullModel
 from evenhand.problem.problem import Problem
 
 

@@ -244,7 +244,7 @@ class Waits(Model, Protocol):
 class Grows(Protocol):
     """A model, or a part of one, with data for every action, to which actions can be appended.
 
-    Wrappers need nothing: `models.growing.sized` looks into their fields. States grow by their arrays.
+    Wrappers need nothing: `models.per_action.sized` looks into their fields. States grow by their arrays.
     """
 
     def of_actions(self, actions: int) -> Any:

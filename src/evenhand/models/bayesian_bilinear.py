@@ -13,10 +13,9 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import counts
-from evenhand.models._bayesian_ridge_state import BayesianRidgeState, empty
 from evenhand.models._shared import check_exploration, check_sizes, count_round
 from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
-from evenhand.models.bayesian_ridge import Estimates, priced, refit
+from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, priced, refit
 from evenhand.models.prior import Prior
 from evenhand.numerics.bilinear import absorb_runs, products, run_worth, scratch
 from evenhand.numerics.evidence import affordable, ahead, first, reach

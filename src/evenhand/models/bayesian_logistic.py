@@ -16,8 +16,15 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.models._laplace import BELIEVED, Known, fit_evidence, given_up
-from evenhand.models._parts import logistic_parts
-from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism, without_data
+from evenhand.models._shared import (
+    check_binary,
+    check_exploration,
+    check_sizes,
+    count_round,
+    logistic_parts,
+    optimism,
+    without_data,
+)
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
 from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.prior import Prior

@@ -13,10 +13,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, positive
-from evenhand.models._linked import Linked, check_link, check_range, linear_unit, spread
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, Worth
-from evenhand.models.links import Canonical, bounded
+from evenhand.models.links import Canonical, Linked, bounded, check_link, check_range, linear_unit, spread
 from evenhand.models.oracles import project
 from evenhand.models.widths import Width
 from evenhand.numerics.likelihood import add_losses

@@ -1,12 +1,13 @@
-"""Separate coefficients per action: as many small models as there are actions, instead of one with a block for each."""
+"""Separate coefficients per action, as many small models as there are actions; and models that get more actions."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -18,12 +19,73 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.core.views import view_of
 from evenhand.models._shared import EVERYWHERE
-from evenhand.models.base import ROUND, Divisible, Gain, Lesson, Model, Worth, Wraps, explains, fades
+from evenhand.models.base import ROUND, Begins, Divisible, Gain, Grows, Lesson, Model, Worth, Wraps, explains, fades
 from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.growing import sized
 
-if TYPE_CHECKING:  # a problem is stated without models
+if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
+
+T = TypeVar("T")
+
+
+def sized(part: T, actions: int) -> T:
+    """Return a model, or a part of one, for another number of actions; itself if it has nothing of single actions.
+
+    >>> from evenhand.models.per_action import PerAction
+    >>> from evenhand.models.ridge import Ridge
+    >>> sized(PerAction(inner=Ridge(n_features=2), actions=4), 3).actions
+    3
+    """
+    if isinstance(part, Grows):
+        return cast(T, part.of_actions(actions))
+    if isinstance(part, tuple) and type(part) is tuple:
+        found = tuple(sized(z, actions) for z in part)
+        return part if all(a is b for a, b in zip(found, part, strict=True)) else cast(T, found)
+    if not dataclasses.is_dataclass(part) or isinstance(part, type):
+        return part
+    old = {f.name: getattr(part, f.name) for f in dataclasses.fields(part) if f.init}
+    new = {name: sized(z, actions) for name, z in old.items()}
+    changed = {name: z for name, z in new.items() if z is not old[name]}
+    return dataclasses.replace(part, **changed) if changed else part
+
+
+def take_over(state: Any, old: Any, replicas: int) -> None:
+    """Copy the state of a model of fewer actions into a state before any data, in which appended actions stay fresh.
+
+    An array that has more rows has rows by action; what has a longer axis behind the first one has an entry per action.
+    Arrays that have grown with the data are as long as they were.
+    """
+    begun = None
+    for f in dataclasses.fields(state):
+        if f.metadata.get("setting"):
+            continue
+        here, there = getattr(state, f.name), getattr(old, f.name)
+        if isinstance(here, list):
+            for one, other in zip(here, there, strict=True):
+                take_over(one, other, replicas)
+        elif dataclasses.is_dataclass(here):
+            take_over(here, there, replicas)
+        elif isinstance(here, np.ndarray) and here.ndim:
+            if len(here) != len(there):
+                rows = np.arange(len(here)).reshape(replicas, -1)
+                begun = rows[:, len(there) // replicas :].ravel()
+            setattr(state, f.name, _with(here, there, replicas))
+        else:
+            setattr(state, f.name, there)
+    if begun is not None and isinstance(state, Begins):
+        state.begin(begun)
+
+
+def _with(fresh: np.ndarray[Any, Any], old: np.ndarray[Any, Any], replicas: int) -> np.ndarray[Any, Any]:
+    """Return a fresh array with the entries of an old one, whose axes may be shorter."""
+    if len(fresh) != len(old):
+        by_action, before = (z.reshape(replicas, len(z) // replicas, *z.shape[1:]) for z in (fresh, old))
+        rows = _with(by_action, before, replicas)
+        return rows.reshape(len(fresh), *rows.shape[2:])
+    found = np.zeros(np.maximum(fresh.shape, old.shape), fresh.dtype)
+    for z in (fresh, old):
+        found[tuple(slice(0, n) for n in z.shape)] = z
+    return found
 
 
 @kernel

@@ -16,7 +16,7 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.views import apart, view_of
 from evenhand.models.base import ROUND, Gain, Lesson, Model, Note, Waits, Worth, by_action, fades, notes, waits, weighs
-from evenhand.models.null_model import NullView
+from evenhand.models.tabular import NullView
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
+from evenhand.logs.problem_file import parse
+from evenhand.logs.toml import key, value
 from evenhand.new.answers import Aim, Answers, Feature, Limit
-from evenhand.replay.problem_file import parse
-from evenhand.replay.toml_text import key, value
 
 FILES = PROBLEM, SCRIPT = "problem.toml", "decide.py"
 _TRIED = 200  # cases that the script simulates

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core.cvx import attempt, constant, cvxpy
 from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import attempt, constant, cvxpy
 from evenhand.core.types import Floats
 
 # Attempts in order: the step as a fraction of the way to the edge of a cone, the accuracy to aim for, and the accuracy

@@ -14,16 +14,25 @@ from evenhand.core.luck import check_seed
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
-from evenhand.offline.assigned import Assignment
-from evenhand.offline.cases import Cases
-from evenhand.offline.checks import idle, outside
-from evenhand.offline.cross_fitting import RidgeByErrors
-from evenhand.offline.doubts import doubts, support
+from evenhand.logs.log import Source
+from evenhand.offline.assignment_table import Assignment
+from evenhand.offline.doubts import doubts, idle, outside, support
 from evenhand.offline.evidence import Evidence
-from evenhand.offline.fold_models import Regressor
 from evenhand.offline.lines import singles
-from evenhand.offline.plans import Averages, Even, Held, HeldOut, ListPlan, Used, drawn, limits_of, places, planned
-from evenhand.replay.log import Source
+from evenhand.offline.outcome_models import Regressor, RidgeByErrors
+from evenhand.offline.plans import (
+    Averages,
+    Cases,
+    Even,
+    Held,
+    HeldOut,
+    ListPlan,
+    Used,
+    drawn,
+    limits_of,
+    places,
+    planned,
+)
 from evenhand.report.quantities import objective_name
 
 _ROUNDED = 1e-6  # the error of a sum of chances

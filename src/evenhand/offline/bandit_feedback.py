@@ -10,11 +10,11 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.logs.columns import Names
+from evenhand.logs.units import Units
 from evenhand.objectives import Linear
 from evenhand.offline.evidence import Evidence
 from evenhand.problem import Outcome, Problem
-from evenhand.replay.columns import Names
-from evenhand.replay.units import Units
 
 REWARD, POSITION = "reward", "position"
 NEEDED = ("n_rounds", "n_actions", "context", "action", "reward", "pscore")

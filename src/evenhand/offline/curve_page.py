@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from evenhand.core.faces import amount
-from evenhand.offline.bands import Bands
+from evenhand.logs.checks import Checks, fault_of, scope
 from evenhand.offline.doubts import Doubt
 from evenhand.offline.lines import Line
-from evenhand.offline.scores import Estimate
-from evenhand.offline.told import difference, in_band
-from evenhand.replay.checks import Checks, fault_of, scope
+from evenhand.offline.results import difference, in_band
+from evenhand.offline.scores import Bands, Estimate
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Course

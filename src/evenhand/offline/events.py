@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.core.faces import amount, few
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.replay.clusters import Clusters
+from evenhand.logs.clusters import Clusters
 
 # Effective rows with an event, less rounding, below which amounts have no error: 95 % of fewer held in 83 to 93 %.
 FEW_EVENTS = 8.0 - 1e-9

@@ -13,19 +13,26 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import whole
+from evenhand.logs.checks import Checks, Drawn, foreseen, of_log
+from evenhand.logs.checks.replays import refuse_misfit
+from evenhand.logs.clusters import Clusters
+from evenhand.logs.log import Log, Restated, Source, read_rows
+from evenhand.logs.problem_file import Stated, read_spec, stated_name
+from evenhand.logs.spec import Spec
+from evenhand.logs.units import Units
 from evenhand.objectives import Linear
-from evenhand.offline.cross_fitting import RidgeByErrors, members_of
 from evenhand.offline.events import Occurrences, stray_values
-from evenhand.offline.fold_models import Asked, FoldModels, Regressor, fold_models, predicted
+from evenhand.offline.outcome_models import (
+    Asked,
+    FoldModels,
+    Regressor,
+    RidgeByErrors,
+    fold_models,
+    members_of,
+    predicted,
+)
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
-from evenhand.replay.checks import Checks, Drawn, foreseen, of_log
-from evenhand.replay.checks.refused import refuse_misfit
-from evenhand.replay.clusters import Clusters
-from evenhand.replay.log import Log, Restated, Source, read_rows
-from evenhand.replay.problem_file import Stated, read_spec, stated_name
-from evenhand.replay.spec import Spec
-from evenhand.replay.units import Units
 
 
 class Tables(NamedTuple):

@@ -13,16 +13,14 @@ from evenhand.core.faces import amount
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
-from evenhand.offline.aims import Aim, At
-from evenhand.offline.bands import Bands, blocks, reach
-from evenhand.offline.crossed import Crossed, Planner
-from evenhand.offline.delta import add_shares
+from evenhand.offline.aims import Aim, At, add_shares
 from evenhand.offline.doubts import Doubt
 from evenhand.offline.events import Gap, Share
 from evenhand.offline.evidence import Evidence, Tables
+from evenhand.offline.fold_plans import Crossed, Planner
 from evenhand.offline.frontier import Point, cheapest
 from evenhand.offline.planned import Once, Parted, Single
-from evenhand.offline.scores import Average, Estimate
+from evenhand.offline.scores import Average, Bands, Estimate, blocks, reach
 
 TARGETED = "targeted"
 MOST = 10_000  # budgets

@@ -14,18 +14,16 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
-from evenhand.offline.bands import blocks
-from evenhand.offline.crossed import Crossed, best
-from evenhand.offline.delta import add_shares, objective_of, trouble
-from evenhand.offline.doubts import Bounds, Doubt, doubter, ends
+from evenhand.logs.arrow import Frame, arrow_table
+from evenhand.logs.clusters import Clusters
+from evenhand.offline.aims import add_shares, objective_of, trouble
+from evenhand.offline.doubts import Bounds, Doubt, Kept, doubter, ends, kept
 from evenhand.offline.evidence import Evidence, Tables
+from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.frozen import Saved
-from evenhand.offline.kept import Kept, kept
 from evenhand.offline.lines import TARGETED, limit_of, singles
 from evenhand.offline.planned import Parted, moves
-from evenhand.offline.scores import STILL, Average, Estimate, direct, normalised, switch, weights
-from evenhand.replay.arrow import Frame, arrow_table
-from evenhand.replay.clusters import Clusters
+from evenhand.offline.scores import STILL, Average, Estimate, blocks, direct, normalised, switch, weights
 from evenhand.report.allowances import of_rounds
 
 

@@ -1,24 +1,104 @@
-"""What every action would have brought in every row of a randomised log: scores whose averages are values."""
+"""What every action would have brought in every row of a log: scores; their averages, with intervals and bands.
+
+A normal interval takes an average for one of many alike. Where a few rows have most of the total, the average is
+skewed, and the rows that would tell how much it varies are rare: of lognormal spending of 2,000 customers, 12 % of whom
+bought, normal intervals of 95 % held in 75 %. Two numbers of the same rows mend both: their skewness bends the interval
+towards the side from which rare rows are missing, and their kurtosis says how well the variance is known.
+"""
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Sequence
+from math import cbrt, inf
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Stream, normal
 from evenhand.core.types import Floats, Ints
+from evenhand.logs.clusters import Clusters
 from evenhand.offline.events import Gap, Share
-from evenhand.offline.tails import Tails, student
-from evenhand.replay.clusters import Clusters
 
+_STRAIGHT = 1e-9  # skewness of an average below which nothing bends
 _FARTHEST, _HALVINGS = 38.0, 60  # of a search for a confidence
 Z = 1.959963984540054  # standard errors to either side in a 95 % interval
 
 
 STILL = np.zeros(())  # of policies that no fold moves, as they were not planned
+BLOCKS = 4096  # sums of rows that share a multiplier
+_DRAWS, _BATCH = 10_000, 1000
+_MOST = 200  # budgets
+
+
+def student(errors: float, degrees: float) -> float:
+    """Return what reaches as surely under Student's t as so many standard errors do under the normal distribution.
+
+    >>> round(student(1.96, 9.0), 3), student(1.96, inf)
+    (2.262, 1.96)
+    """
+    if degrees == inf:
+        return errors
+    from scipy.special import ndtr, stdtrit
+
+    return -float(stdtrit(degrees, float(ndtr(-errors))))
+
+
+class Tails(NamedTuple):
+    """How the error of an average differs from a normal one, by which its interval is bent and widened.
+
+    Equation: let t be the error in standard errors and k its skewness. g(t) = t + k t^2 / 3 + k^2 t^3 / 27 + k / 6
+    rises everywhere and is normal up to terms of 1 / n. The interval is {v: |g((average - v) / se)| <= z}, where z is a
+    quantile of Student's t with 2 n / (K - 1) degrees of freedom, n - 1 at most: with the kurtosis K of n rows, their
+    variance is known as well as that of so many normal numbers. The skewness of few rows falls short of that of many,
+    by a part of K / n where one of them has all of it, and so much is added:
+    k = (1 + K / n) sum_i psi_i^3 / (sum_i psi_i^2)^(3/2).
+
+    Source: Hall 1992, "On the removal of skewness by transformation"; the degrees are those of Satterthwaite's rule,
+    and what is added is what a jackknife adds to the skewness of one row. That they are used together is ours.
+
+    Args:
+        skew: k, of rows with the influence psi.
+        degrees: of freedom, by the kurtosis.
+    """
+
+    skew: float = 0.0
+    degrees: float = inf
+
+    @staticmethod
+    def of(rows: int, second: float, third: float, fourth: float) -> Tails:
+        """Return those of an average by the sums of powers of the influence of its rows.
+
+        >>> Tails.of(100, 100.0, 0.0, 300.0)  # as of normal numbers
+        Tails(skew=0.0, degrees=99.0)
+        """
+        if not second**2 > 0.0:
+            return Tails(0.0, rows - 1.0)
+        kurtosis = rows * fourth / second**2
+        degrees = min(rows - 1.0, 2.0 * rows / (kurtosis - 1.0) if kurtosis > 1.0 else inf)
+        return Tails((1.0 + kurtosis / rows) * third / second**1.5, degrees)
+
+    def reach(self, errors: float, degrees: float = inf) -> tuple[float, float]:
+        """Return how many standard errors the interval reaches downwards and upwards, with a normal one's confidence.
+
+        >>> [round(z, 2) for z in Tails().reach(1.96)]
+        [1.96, 1.96]
+        >>> [round(z, 2) for z in Tails(0.5, 10.0).reach(1.96)]  # a few rows have most of the total
+        [1.65, 9.23]
+        """
+        z = student(errors, min(degrees, self.degrees))
+        return self._straight(z), -self._straight(-z)
+
+    def negative(self) -> Tails:
+        """Those of the error times -1."""
+        return self._replace(skew=-self.skew)
+
+    def _straight(self, z: float) -> float:
+        """The t of which g is z: (3 / k) ((1 + k (z - k / 6))^(1/3) - 1)."""
+        k = self.skew
+        return z if abs(k) < _STRAIGHT else (cbrt(1.0 + k * (z - k / 6.0)) - 1.0) * 3.0 / k
 
 
 class Estimate(NamedTuple):
@@ -259,3 +339,71 @@ def weights(policy: Floats, actions: Ints, propensities: Floats) -> Floats:
     """Return how many rows each row represents under a policy, `(N,A),(N),(N)->(N)`; 0 for an action of -1."""
     agree = policy[np.arange(len(actions)), np.maximum(actions, 0)]
     return np.asarray(np.where(actions >= 0, agree, 0.0) / propensities)
+
+
+class Bands(NamedTuple):
+    """The number of standard errors to either side that cover all numbers at once with probability 95 %."""
+
+    value: float
+    less: float  # of the differences to the first line or policy; that of this itself, whose differences are 0, is 0
+
+
+def blocks(psi: Floats, rows: Ints) -> Floats:
+    """Return sums of an influence function over blocks of rows, `(N),(N)->(K)`; up to 4,096 rows are a block each.
+
+    A row is in the block of its number modulo K, so that time and sorting do not make blocks differ.
+
+    Args:
+        psi: of some order of the rows.
+        rows: their numbers.
+
+    >>> blocks(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 1])).tolist()
+    [1.0, 3.0, 2.0]
+    >>> blocks(np.ones(10_000), np.arange(10_000)).sum()
+    np.float64(10000.0)
+    """
+    found = np.zeros(min(len(psi), BLOCKS))
+    _add(psi, rows, found)
+    return found
+
+
+def reach(sums: Sequence[Floats], seed: int, line: int) -> float:
+    """Return the multiple of the standard errors within which several values are at once, `(K) each->`.
+
+    Equation: the 95 % quantile of max_b |sum_k xi_k S_kb| / |S_b| over standard normal multipliers xi; S_kb is the
+    sum of the influence function of value b over block k (the Gaussian multiplier bootstrap of Chernozhukov,
+    Chetverikov and Kato 2013). Where a value has no error, it counts for nothing; 0 if none has. Of more than 200
+    budgets an even choice of 200 is looked at, between which a curve hardly moves.
+
+    Args:
+        sums: by budget or policy, what `blocks` returns; NaN of a value without an error.
+        seed, line: of the multipliers.
+
+    >>> one = np.random.default_rng(0).standard_normal(500)
+    >>> round(reach([one, 2.0 * one], 0, 0), 1)  # the same everywhere, so that it is that of one value
+    2.0
+    """
+    chosen = np.unique(np.linspace(0, len(sums) - 1, min(len(sums), _MOST)).round().astype(int))
+    s = np.stack([sums[b] - sums[b].mean() for b in chosen.tolist()], 1)
+    size = np.nan_to_num(np.linalg.norm(s, axis=0))
+    moves = size > 1e-9 * size.max(initial=0.0)
+    if moves.sum() < 2:
+        return Z if moves.any() else 0.0
+    s = s[:, moves] / size[moves]
+    root, most = _root(s.T @ s), np.empty((_DRAWS // _BATCH, _BATCH))
+    for t in range(len(most)):
+        xi = normal(seed, Stream.BOOTSTRAP, np.array([line]), np.array([t]), _BATCH * len(root))
+        most[t] = np.abs(xi.reshape(_BATCH, -1) @ root.T).max(1)
+    return max(float(np.quantile(most, 0.95)), Z)
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return a matrix r with r r' the covariance, `(B,B)->(B,B)`: multipliers of blocks give such normal numbers."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+@kernel
+def _add(psi: Floats, rows: Ints, found: Floats) -> None:
+    for i in range(len(psi)):
+        found[rows[i] % BLOCKS] += psi[i]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,17 +12,18 @@ from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
-from evenhand.offline import shown
-from evenhand.offline.bands import Bands
+from evenhand.logs.checks import Checks, fault_of, refusal, scope, told as warnings
+from evenhand.offline import results
 from evenhand.offline.doubts import FEW
 from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
-from evenhand.offline.told import (
+from evenhand.offline.results import (
     Counted,
     coverage,
     ends_of,
     head,
     in_band,
+    interval,
     reached,
     reaches,
     results_of,
@@ -30,13 +31,14 @@ from evenhand.offline.told import (
     told,
     use_cell,
 )
-from evenhand.offline.value_page import differences, parts, uses
+from evenhand.offline.scores import Bands
 from evenhand.offline.whom import ForWhom
-from evenhand.replay.checks import Checks, fault_of, refusal, scope, told as warnings
-from evenhand.report import allowances
+from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
+from evenhand.report.charts import Bar
+from evenhand.report.intervals import Interval
 from evenhand.report.leaving import leave
-from evenhand.report.page import Page
+from evenhand.report.page import Page, Part
 from evenhand.report.results import Measurement, Results
 from evenhand.report.tables import Table, printed
 
@@ -44,8 +46,71 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+DIFFERENCES = (
+    "Dots are differences to what was logged, by pairs of cases; lines are their 95 % intervals, for the population "
+    "behind the log. Grey intervals include 0: such a difference is indistinguishable from chance. Blue ones "
+    "are above 0, and orange ones below. Dashed lines are bounds of guesses, which may go beyond the picture. The "
+    "largest of several estimates is too optimistic."
+)
+USES = "Bars are parts of the budget that a policy uses per case; at the line all of it is used."
+OTHERS = (
+    "IPS weights cases by inverse propensities, and SNIPS divides by the sum of the weights; neither needs a model of "
+    "outcomes. The model alone and switch have no errors, as nothing says how wrong the model is. Where estimators are "
+    "further apart than their errors explain, check the propensities and the overlap."
+)
+
+KEPT = (
+    "How much a policy has of what a constraint limits, its 95 % interval, and the confidence that it is kept. "
+    "A policy that was tuned to meet a limit exactly has a confidence of a half."
+)
 REACH = "standard errors that hold for all policies at once (95 %)"
 _MISSED = 0.05  # the confidence below which a constraint is said not to be kept
+
+
+def differences(policies: Sequence[Valued]) -> list[Interval]:
+    """Return the gain of every policy over the first one, the logged policy."""
+    return [interval(p.policy, p.beyond, p.beyond_bounds) for p in policies[1:]]
+
+
+def uses(policies: Sequence[Valued], limits: Mapping[str, float]) -> dict[str, list[float | None]]:
+    """Return the fraction of each limit that every policy uses; limits of 0 are left out."""
+    return {name: [p.used[name].value / limit for p in policies] for name, limit in limits.items() if limit}
+
+
+def parts(
+    policies: Sequence[Valued], limits: Mapping[str, float], objective: str, tables: Sequence[Table]
+) -> Iterator[Part]:
+    """Yield the parts of a report; `tables` are those of values, of other estimators and of constraints."""
+    first, others, *kept = tables
+    found = differences(policies)
+    about = "; ".join(f"{z.name}: {z.said}" for z in found)
+    yield Part(
+        title=f"What policies bring beyond what was logged: {objective} per case",
+        reading=DIFFERENCES,
+        chart=charts.intervals(about, found),
+        tables=(first,),
+    )
+    used = uses(policies, limits)
+    if used:
+        yield Part(
+            title=f"Budgets used: {', '.join(f'{name} of {amount(limits[name])} per case' for name in used)}",
+            reading=USES,
+            chart=_used(policies, used),
+            keys=tuple((name, hue) for hue, name in enumerate(used)) if len(used) > 1 else (),
+        )
+    yield Part(title="By other estimators", reading=OTHERS, tables=(others,))
+    if kept:
+        yield Part(title="Constraints", reading=KEPT, tables=tuple(kept))
+
+
+def _used(policies: Sequence[Valued], used: Mapping[str, Sequence[float | None]]) -> str:
+    bars = [
+        Bar(p.policy, part, f"{part:.1%}", hue)
+        for i, p in enumerate(policies)
+        for hue, each in enumerate(used.values())
+        if (part := each[i]) is not None
+    ]
+    return charts.bars("; ".join(f"{bar.name}: {bar.words}" for bar in bars), bars, limit=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +254,7 @@ class Value:
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
-        return shown.summary(self)
+        return results.summary(self)
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
@@ -236,7 +301,7 @@ class Value:
     def page(self, command: str = "") -> Page:
         """Return the report, which states the command that made it."""
         own = parts(self.policies, self.limits, self.objective, list(self.tables()))
-        return shown.page(
+        return results.page(
             self,
             (*own, *([] if self.whom is None else self.whom.parts())),
             notes=(*warnings(self.checks), *self.notes, *self._remarks()),
@@ -254,13 +319,13 @@ class Value:
 
     def __str__(self) -> str:
         whom = "" if self.whom is None else "\n\n" + printed([], self.whom.tables(), [self.whom.summary()])
-        return shown.text(self, self._head(), self._reading()) + whom
+        return results.text(self, self._head(), self._reading()) + whom
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        return shown.html(self)
+        return results.html(self)
 
     @property
     def _budgets(self) -> str:

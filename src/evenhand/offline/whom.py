@@ -1,8 +1,8 @@
-"""For whom: what the targeted policy gives to whom, how much each feature adds to it, and the models behind it."""
+"""For whom: who gets what by level of every feature, how much each feature adds to it, and the models behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,23 +16,21 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, Texts
+from evenhand.logs.checks import Checks, fault_of
+from evenhand.logs.clusters import Clusters
+from evenhand.logs.dates import written
+from evenhand.logs.problem_file import Stated
 from evenhand.offline.aims import Aim
-from evenhand.offline.bands import blocks, reach
-from evenhand.offline.cross_fitting import RidgeByErrors
-from evenhand.offline.crossed import Crossed, Plans, best
 from evenhand.offline.doubts import Doubt, doubts
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fold_models import Regressor
+from evenhand.offline.fold_plans import Crossed, Plans, best
 from evenhand.offline.frontier import Point
-from evenhand.offline.levels import Level, levels_of, table_of
 from evenhand.offline.lines import TARGETED, Limit, limit_of
+from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.planned import Planned
-from evenhand.offline.scores import Estimate
-from evenhand.offline.told import Counted, head, in_band, interval, reaches, results_of, told
-from evenhand.replay.checks import Checks, fault_of
-from evenhand.replay.clusters import Clusters
-from evenhand.replay.problem_file import Stated
+from evenhand.offline.results import Counted, head, in_band, interval, reaches, results_of, told
+from evenhand.offline.scores import Estimate, blocks, reach
 from evenhand.report import charts
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
@@ -41,6 +39,92 @@ from evenhand.report.tables import Table, printed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+BANDS = 4  # of numbers, each with about as many rows
+MOST = 12  # levels of a feature, the last of them for all others
+
+
+class Level(NamedTuple):
+    """The rows with one level of a feature."""
+
+    feature: str
+    level: str
+    share: float  # of all rows
+    actions: tuple[float, ...]  # the mean probability of each action
+
+    @property
+    def name(self) -> str:
+        return f"{self.feature}: {self.level}"
+
+
+def levels_of(
+    columns: Mapping[str, Floats | Texts | Sequence[str]], policy: Floats, dates: Collection[str] = ()
+) -> Iterator[Level]:
+    """Yield the levels of every feature, with the mean probability of each action among their rows.
+
+    Numbers are put into four bands with about equally many rows, or have a level each where there are five at most. Of
+    texts, the eleven most frequent have a level each, and the others one together if there are more than twelve.
+
+    Args:
+        columns: by feature, `(N)` numbers or texts.
+        policy: `(N,A)` the probability of every action.
+        dates: the columns of numbers that are days since the start of 1970.
+
+    >>> for level in levels_of({"town": ["A", "B", "A", "A"]}, np.eye(2)[[0, 1, 1, 0]]):
+    ...     print(level.name, level.share, [round(p, 2) for p in level.actions])
+    town: A 0.75 [0.67, 0.33]
+    town: B 0.25 [0.0, 1.0]
+    """
+    for feature, column in columns.items():
+        numeric = isinstance(column, np.ndarray) and column.dtype.kind == "f"
+        shown = written if feature in dates else _plain
+        names, places = _bands(np.asarray(column, float), shown) if numeric else _texts([str(z) for z in column])
+        rows = np.bincount(places, minlength=len(names))
+        sums = [np.bincount(places, p, minlength=len(names)) for p in policy.T]
+        for i in np.flatnonzero(rows).tolist():
+            mean = tuple(float(z[i] / rows[i]) for z in sums)
+            yield Level(feature, names[i], float(rows[i] / len(places)), mean)
+
+
+def table_of(levels: Sequence[Level], actions: Sequence[str], rows: str) -> Table:
+    """Return the levels as a table; `rows` names what has them."""
+    lines = [[z.name, f"{z.share:.1%}", *(f"{p:.4f}" for p in z.actions)] for z in levels]
+    return Table(["who gets what", rows, *actions], lines)
+
+
+def _plain(number: float) -> str:
+    return f"{number:.6g}"
+
+
+def _bands(z: Floats, shown: Callable[[float], str]) -> tuple[list[str], Ints]:
+    """Return the names of bands of numbers, and the band of every row; rows without a number have one of their own."""
+    known = np.isfinite(z)
+    values = np.unique(z[known])
+    if len(values) <= BANDS + 1:
+        edges = values[:-1]
+    else:
+        edges = np.unique(np.quantile(z[known], np.arange(1, BANDS) / BANDS, method="inverted_cdf"))
+    places = np.where(known, np.searchsorted(edges, z, side="left"), len(edges) + 1)
+    names = []
+    for i in range(len(edges) + 1):
+        inside = z[places == i]
+        ends = [shown(float(z)) for z in (inside.min(), inside.max())] if len(inside) else []
+        names.append(" to ".join(dict.fromkeys(ends)))
+    return [*names, "missing"], places
+
+
+def _texts(texts: Sequence[str]) -> tuple[list[str], Ints]:
+    """Return texts by their frequency, and the place of every row among them."""
+    place: dict[str, int] = {}
+    codes = np.fromiter((place.setdefault(t, len(place)) for t in texts), np.int64, len(texts))
+    counts = np.bincount(codes, minlength=len(place)).tolist()
+    names = sorted(place, key=lambda t: (-counts[place[t]], t))
+    order = np.empty(len(names), np.int64)
+    order[[place[t] for t in names]] = np.arange(len(names))
+    if len(names) > MOST:
+        order = np.minimum(order, MOST - 1)
+        names = [*names[: MOST - 1], f"{len(names) - MOST + 1} others"]
+    return names, order[codes]
 
 
 class Coefficient(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.between import earliest
+from evenhand.problem.clock import earliest
 from evenhand.problem.problem import Problem
 from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic

@@ -1,24 +1,31 @@
-"""The assembly of a policy from its parts, and checks that the parts fit each other."""
+"""The assembly of a policy from its parts, checks that the parts fit each other, and the state that it starts with."""
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
+
+import numpy as np
 
 from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Ints
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
-from evenhand.policy.abilities import Abilities, abilities
-from evenhand.policy.by_period import ByPeriod
+from evenhand.policy import books
+from evenhand.policy.books import ByPeriod
+from evenhand.policy.cases import Encoder
 from evenhand.policy.delay import Delay
-from evenhand.policy.encode import Encoder
 from evenhand.policy.loop import Loop
-from evenhand.policy.payable import Payable
-from evenhand.policy.questions import Questions
-from evenhand.policy.restating import Restating
+from evenhand.policy.marks import Payable, Zeros
+from evenhand.policy.questions import Abilities, Questions, abilities
+from evenhand.policy.saving import flatten
 from evenhand.policy.settlement import Settlement
-from evenhand.policy.zeros import Zeros
+from evenhand.policy.shares import Restating
+from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
+
+MANY = 10_000  # replicas, from which on their memory is reckoned up before they start
 
 
 class Assembly(NamedTuple):
@@ -64,3 +71,34 @@ def refuse_misfits(problem: Problem, model: Model, goals: tuple[Goal, ...], choi
     if model.draws(1) and not choice.reads_bonus:
         expected = f"one that reads bonuses, as {type(model).__name__} explores by drawing them"
         raise InvalidInput("choice", expected, type(choice).__name__)
+
+
+def fresh(
+    problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice, assembly: Assembly, seed: int, ids: Ints
+) -> PolicyState:
+    """Return a state before any round, of the replicas with these numbers."""
+    count = len(ids)
+    state = PolicyState(
+        seed=seed,
+        replicas=ids,
+        t=np.zeros(count),
+        seen=np.zeros((count, len(problem.columns))),
+        inside=assembly.restating.start(count),
+        books=books.start(problem, count),
+        model=model.start(count, problem.low, problem.high, problem.horizon),
+        goals=[goal.start(count) for goal in goals],
+        choice=choice.start(count),
+        periods=ByPeriod(problem).start(count),
+    )
+    assembly.payable.begin(state)
+    assembly.delay.begin(state)
+    return state
+
+
+def refuse_too_many(one: PolicyState, replicas: int) -> None:
+    """Refuse more replicas than fit into the memory of this machine, estimated from the state of one."""
+    pages = {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} & set(getattr(os, "sysconf_names", ()))
+    if len(pages) == 2:  # known on most systems
+        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (2 * sum(z.nbytes for _, z in flatten(one)))
+        if replicas > most:
+            raise InvalidInput("replicas", f"at most about {most:,}, given the memory of this machine", f"{replicas:,}")

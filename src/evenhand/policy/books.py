@@ -1,19 +1,23 @@
 """The table of outcomes: exact sums of plays and of known and arrived outcomes, and plays unobserved or not exposed.
 
 Its first line is of everybody, the others are of the groups (`problem.columns`). `commit` and `arrive` alone write it;
-both can take back an entry. Status, traces, the dashboard and what models are told about budgets read it.
+both can take back an entry. Status, traces, the dashboard and what models are told about budgets read it. Where a
+problem has spans of time, a second table has the same sums of the decisions of every period.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.exact_sums import added
 from evenhand.problem.problem import Problem
+from evenhand.problem.spans import Spans
 
 # The columns: rounds that were decided and not cancelled, and rounds that arrived (both in the first line alone); plays
 # of the ones and of the others. From FIRST on: the sums of the S outcomes that arrived, and what rounding took from
@@ -154,3 +158,48 @@ class SoFar:
     @property
     def _size(self) -> int:
         return len(self.problem.names)
+
+
+@dataclass(frozen=True, eq=False)
+class ByPeriod:
+    """Enters rounds into the table of the period of their decision."""
+
+    problem: Problem
+
+    @cached_property
+    def edges(self) -> Floats:
+        """The ends of P periods, which include those of all spans, `->(P+1)`; empty without spans."""
+        found = [s.spans.edges for s in self.problem.stated if s.spans is not None]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0)
+
+    def start(self, n_replicas: int) -> Floats | None:
+        """Return an empty table, `->(P,1+C,W)`; None without spans."""
+        if not len(self.edges):
+            return None
+        one = start(self.problem, n_replicas)[:, None]
+        return np.ascontiguousarray(np.repeat(one, len(self.edges) - 1, 1))
+
+    def commit(self, table: Floats, d: Decision, times: float) -> None:
+        """Enter the plays of a decision in place, or take them back: times -1, `(P,1+C,W)`."""
+        at = self._at(d)
+        here = table[at]
+        commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, times, here)
+        table[at] = here
+
+    def arrive(
+        self, table: Floats, d: Decision, share: Floats, learned: Floats, known: Floats, masks: tuple[Bools, Bools]
+    ) -> None:
+        """Enter the plays of a decision that arrive in place, as `books.arrive` does, `(P,1+C,W)`."""
+        at = self._at(d)
+        here = table[at]
+        arrive(d.plays, share, d.groups, learned, known, *masks, 1.0, here)
+        table[at] = here
+
+    def used(self, table: Floats, spans: Spans, outcome: int) -> Floats:
+        """Return the sum of an outcome over the decisions of every span, as in a trace, `(P,1+C,W)->(S)`."""
+        on = spans.on(self.edges)
+        return on.sums(totals(self.problem, table)[:, :, 0, outcome])
+
+    def _at(self, d: Decision) -> tuple[Ints, Ints]:
+        period = np.clip(np.searchsorted(self.edges, d.time, "right") - 1, 0, len(self.edges) - 2)
+        return np.arange(len(d.time)), period

@@ -16,15 +16,14 @@ from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Replans
 from evenhand.models.base import AskBoth, Model
 from evenhand.policy import books, checks, doubts, entries
-from evenhand.policy.abilities import Abilities
 from evenhand.policy.delay import Delay
-from evenhand.policy.payable import Payable
-from evenhand.policy.questions import Questions
-from evenhand.policy.restating import Restating
+from evenhand.policy.marks import Payable
+from evenhand.policy.questions import Abilities, Questions
 from evenhand.policy.settlement import Settlement
+from evenhand.policy.shares import Restating
 from evenhand.policy.state import PolicyState
+from evenhand.problem.actions import present
 from evenhand.problem.problem import Problem
-from evenhand.problem.withdrawn import present
 
 _UNNUMBERED = np.full(3, -1)
 

@@ -17,17 +17,13 @@ from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model, notes
 from evenhand.models.sklearn import as_model
-from evenhand.policy import checks, named, saving
-from evenhand.policy.adopting import adopt
-from evenhand.policy.assembly import Assembly, assemble, refuse_misfits
-from evenhand.policy.encode import Table
-from evenhand.policy.explain import explain
-from evenhand.policy.facts import facts
-from evenhand.policy.fields import StatedCase
-from evenhand.policy.starting import MANY, fresh, refuse_too_many
+from evenhand.policy import checks, outcome_names, saving
+from evenhand.policy.adoption import adopt, learn_from, teach
+from evenhand.policy.assembly import MANY, Assembly, assemble, fresh, refuse_misfits, refuse_too_many
+from evenhand.policy.cases import StatedCase, Table
+from evenhand.policy.explanation import explain
 from evenhand.policy.state import Guard, PolicyState
-from evenhand.policy.status import Status, status
-from evenhand.policy.teaching import learn_from, teach
+from evenhand.policy.status import Status, facts, status
 from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
 
@@ -198,7 +194,10 @@ class Policy:
             self._assembly.settlement.learn(state, decision, y, observed, exposed, pending)
 
     def observe(
-        self, state: PolicyState, decision: Decision, outcomes: named.Named | Sequence[named.Named | None]
+        self,
+        state: PolicyState,
+        decision: Decision,
+        outcomes: outcome_names.Named | Sequence[outcome_names.Named | None],
     ) -> None:
         """Take in the outcomes of a committed decision by name, as `learn` does, in a state of one replica.
 
@@ -211,10 +210,10 @@ class Policy:
         Raises:
             InvalidInput: an outcome that is missing, unknown or no number; or as for `learn`.
         """
-        self.learn(state, decision, *named.outcomes(self.problem, self.choice.n_plays, outcomes))
+        self.learn(state, decision, *outcome_names.outcomes(self.problem, self.choice.n_plays, outcomes))
 
     def teach(
-        self, state: PolicyState, context: Context, action: str, outcomes: named.Named, *, weight: float = 1.0
+        self, state: PolicyState, context: Context, action: str, outcomes: outcome_names.Named, *, weight: float = 1.0
     ) -> None:
         """Teach the model the outcome of an action that this policy did not choose, such as one of a log.
 

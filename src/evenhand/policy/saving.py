@@ -19,7 +19,7 @@ import numpy as np
 from evenhand.core.errors import CannotSave, InvalidInput, StateMismatch
 from evenhand.core.records import Decision
 from evenhand.core.validate import EXACT
-from evenhand.problem.between import Between
+from evenhand.problem.clock import Between
 from evenhand.version import __version__
 
 S = TypeVar("S")

@@ -3,24 +3,90 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import ROUND, Model
-from evenhand.policy import books, checks, entries, parts
-from evenhand.policy.abilities import Abilities
-from evenhand.policy.by_period import ByPeriod
+from evenhand.policy import books, checks, entries
+from evenhand.policy.books import ByPeriod
 from evenhand.policy.delay import Delay
-from evenhand.policy.parts import Part
-from evenhand.policy.payable import Payable
-from evenhand.policy.restating import Restating
+from evenhand.policy.marks import Payable, Zeros
+from evenhand.policy.outcome_names import wrong_outcome
+from evenhand.policy.questions import Abilities
+from evenhand.policy.shares import Restating
 from evenhand.policy.state import PolicyState
-from evenhand.policy.wrong_outcome import wrong_outcome
-from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem
+
+_STEPS = 2.0**20  # shares of a round are multiples of 1 / _STEPS, so that those of all its parts add up to exactly 1
+
+
+class Part(NamedTuple):
+    """The plays of a decision whose outcomes arrive now."""
+
+    decision: Decision  # with only these plays: the places of all others are empty
+    share: Floats  # (R,) of the plays of the round
+    waits: Bools  # (R, P) plays whose outcomes had not arrived before
+    rest: Bools  # (R, P) plays whose outcomes are still to come
+
+
+@inlined
+def _grid(part: int, whole: int) -> float:
+    return float(np.floor(part / whole * _STEPS + 0.5) / _STEPS)
+
+
+@kernel
+def _split(plays: Ints, counted: Floats, waits: Bools, pending: Bools) -> tuple[Ints, Floats, Bools, int, int, bool]:
+    """Plays that arrive, their share of the round, and those to come, `(P),(),(P),(P)->(P),(),(P),(),(),()`.
+
+    Then replica and place of the first play that is pending and settled, -1 where there is none; and whether anything
+    arrives. An empty `pending` is false everywhere.
+    """
+    here, share, rest, some = np.full(plays.shape, -1), np.zeros(len(plays)), np.zeros(plays.shape, np.bool_), False
+    for r in range(len(plays)):
+        made, before, after = 0, 0, 0
+        for p in range(plays.shape[1]):
+            if counted[r] == 0.0 or plays[r, p] < 0:
+                continue
+            made += 1
+            late = len(pending) > 0 and pending[r, p]
+            if not waits[r, p]:
+                if late:
+                    return here, share, rest, r, p, some
+                before += 1
+            elif late:
+                rest[r, p] = True
+            else:
+                here[r, p] = plays[r, p]
+                after += 1
+        if after > 0:
+            share[r] = _grid(before + after, made) - _grid(before, made)
+            some = True
+    return here, share, rest, -1, -1, some
+
+
+def counted_plays(decision: Decision) -> Bools:
+    """Mark the plays of the rounds that count, `->(P)`."""
+    return np.asarray((decision.plays >= 0) & (decision.counted > 0.0)[:, None])
+
+
+def arriving_part(decision: Decision, waits: Bools, pending: Bools | None) -> Part:
+    """Return the part of a decision that arrives now: all plays that wait, except `pending` ones, `(P),(P)`.
+
+    Raises:
+        InvalidInput: a play that is pending although its outcome arrived before, or nothing that arrives.
+    """
+    mask = checks.EVERY_PLAY if pending is None else pending
+    here, share, rest, r, p, some = _split(decision.plays, decision.counted, waits, mask)
+    if r >= 0:
+        raise InvalidInput(f"pending[{r}, {p}]", "a play whose outcome is still to come", "one that was settled before")
+    if not some:
+        raise InvalidInput("pending", "at least one play whose outcome arrives", "none")
+    return Part(decision._replace(plays=here), share, waits, rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +169,11 @@ class Settlement:
             checks.mask("pending", pending, decision.plays.shape)
         if not (decision.counted > 0.0).any():
             return None
-        left, made = state.receipts.left(decision), parts.counted_plays(decision)
+        left, made = state.receipts.left(decision), counted_plays(decision)
         if left is None and not (pending is not None and (pending & made).any()):
             return None
         state.receipts.check(decision, _checksum(decision))
-        return parts.arriving_part(decision, made if left is None else left, pending)
+        return arriving_part(decision, made if left is None else left, pending)
 
     def _settle(self, state: PolicyState, decision: Decision, checksum: int, part: Part | None) -> None:
         if part is None:

@@ -1,16 +1,19 @@
-"""The constraints that spend nothing: a value beside its limit, and whether it will be missed."""
+"""Where constraints stand that spend nothing: values beside limits, over a run, in spans, beside held-out rounds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from evenhand.core.faces import amount
-from evenhand.core.types import Floats
-from evenhand.policy.books import SoFar
-from evenhand.policy.floors import Floors, Reached, floors, name, reached
+from evenhand.core.types import Bools, Floats
+from evenhand.goals.base import Compares, Credits
+from evenhand.numerics.student import reach
+from evenhand.policy.books import ARRIVED, CAME, DECIDED, FIRST, ByPeriod, SoFar
 from evenhand.problem.constraints import Stated, relative
 from evenhand.problem.constraints.outlook import chance, missed, rest
 from evenhand.problem.constraints.sums import average, group_averages
@@ -20,6 +23,111 @@ from evenhand.problem.rows import select
 
 _MISSED = 0.01  # times a limit: a plan that misses it by less is not mentioned, as solves are no more exact
 Verdict = Literal["kept", "close", "behind", "out of reach", "missed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """A span of time, with the sum over its decisions so far."""
+
+    start: str
+    end: str
+    limit: float  # of the sum, or of what is measured on average
+    value: float
+    over: bool  # whether a later decision was made after it
+
+
+class Floors(NamedTuple):
+    """The spans of a floor, or of a constraint on averages, in R replicas."""
+
+    asked: Floats  # (S,)
+    value: Floats  # (S, R) sums, of groups the least sum divided by the share; or what is measured, NaN of 0 / 0
+    error: Floats  # (S, R) standard errors of these, at most
+    sign: float  # 1 where a value may not be above what is asked for, -1 where not below
+    begun: Bools  # (S, R)
+    over: Bools  # (S, R)
+
+    def worst(self, which: Bools) -> tuple[Floats, Floats, Floats]:
+        """Of the span that is furthest beyond its limit among some: value, limit and error, `(S,R)->(R),(R),(R)`."""
+        beyond = self.sign * (self.value - self.asked[:, None])
+        at = np.where(which & ~np.isnan(beyond), beyond, -np.inf).argmax(0)
+        replicas = np.arange(self.value.shape[1])
+        return self.value[at, replicas], self.asked[at], self.error[at, replicas]
+
+
+class _Sums(NamedTuple):
+    """The sums of spans as points of a run (`problem.constraints.sums.Sums`)."""
+
+    problem: Problem
+    elapsed: Floats
+    totals: Floats
+    group_totals: Floats
+    group_rounds: Floats
+
+
+def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
+    """Return the sums of every span, from a state's table by period, `(R,P,1+C,W)`; None of budgets and without spans.
+
+    Outcomes that were not observed count at the average of their span, in every group its own.
+    """
+    if stated.spans is None or stated.spends:
+        return None
+    spans, size = stated.spans.on(ByPeriod(problem).edges), len(problem.names)
+    so_far = np.concatenate([np.zeros_like(table[:, :1]), np.cumsum(table, 1)], 1)
+    lines = np.moveaxis(so_far[:, spans.last + 1] - so_far[:, spans.first], 1, 0)  # (S, R, 1+C, W)
+    came = lines[..., CAME : CAME + 1]
+    seen = came - lines[..., -size:]
+    sums = lines[..., FIRST : FIRST + size] * np.divide(came, seen, out=np.ones(seen.shape), where=seen > 0.0)
+    rounds = lines[:, :, 0, ARRIVED]
+    run = _Sums(problem, rounds, sums[:, :, 0], sums[:, :, 1:], np.zeros((*rounds.shape, len(problem.columns))))
+    each = np.maximum(rounds, 1.0)
+    period = np.arange(table.shape[1])
+    latest = np.where(table[:, :, 0, DECIDED] > 0.0, period, -1).max(1)
+    value, one = stated.constraint.measure(run), chance(stated, problem, np.ones(1))
+    if stated.spans.floors:
+        asked, value, error = -stated.spans.allowance, value * each, one * np.sqrt(each)
+    else:
+        asked, error = np.full(len(value), stated.limit), one / np.sqrt(each) * _each(stated.per(run), each)
+    return Floors(
+        asked=asked,
+        value=value,
+        error=error,
+        sign=1.0 if stated.constraint.worst == "high" else -1.0,
+        begun=spans.first[:, None] <= latest,
+        over=spans.last[:, None] < latest,
+    )
+
+
+def reached(problem: Problem, stated: Stated, found: Floors) -> tuple[Reached, ...]:
+    """Return the spans of a single replica that have begun, in the order of their ends."""
+    spans, written = stated.spans, problem.clock.written
+    if spans is None:
+        return ()
+    begun = np.flatnonzero(found.begun[:, 0])
+    return tuple(
+        Reached(
+            start=written(float(spans.edges[spans.first[s]])),
+            end=written(min(float(spans.ends[s]), problem.clock.last)),
+            limit=float(found.asked[s]),
+            value=float(found.value[s, 0]),
+            over=bool(found.over[s, 0]),
+        )
+        for s in begun[np.lexsort((spans.first[begun], spans.last[begun]))]
+    )
+
+
+def name(stated: Stated) -> str:
+    """Return the name of the quantity that spans require."""
+    if stated.spans is not None and stated.spans.averages:
+        return f"{stated.constraint.label} in the worst span"
+    by = "" if stated.by is None else f", least by {stated.by}"
+    return f"{stated.outcome} in the worst span{by}"
+
+
+def _each(per: Floats | None, rounds: Floats) -> Floats:
+    """The rounds per unit of what is measured per unit of, 1 for rounds, infinite where there is none of it."""
+    if per is None:
+        return np.ones_like(rounds)
+    return np.divide(rounds, per, out=np.full_like(rounds, np.inf), where=per > 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,3 +317,100 @@ def apart(labels: Iterable[str]) -> list[str]:
     """Return labels, numbered where several are the same."""
     labels = list(labels)
     return [f"{n} ({labels[: i + 1].count(n)})" if n in labels[:i] else n for i, n in enumerate(labels)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """An outcome per round in held-out rounds, and in the others.
+
+    The difference has a 95% interval. Of one replica it is Welch's, of two independent means; of several it is that of
+    the paired differences of the replicas. Both need outcomes that are not too far from normal on average, so some
+    tens of rounds held out. NaN stands for what is not known yet.
+    """
+
+    name: str
+    rounds: float  # that were held out, and whose outcome was observed, per replica
+    held_out: float
+    others: float
+    difference: float  # others - held out
+    low: float
+    high: float
+
+    @property
+    def said(self) -> str:
+        """The comparison in words."""
+        if math.isnan(self.difference):
+            return "nothing to compare yet"
+        between = "" if math.isnan(self.low) else f" ({amount(self.low)} to {amount(self.high)})"
+        beside = f"{amount(self.held_out)} held out, {amount(self.others)} in other rounds"
+        return f"{beside}; difference {amount(self.difference)}{between}"
+
+
+def held_out(where: tuple[int, Compares] | None, goals: list[Any], replica: int) -> dict[str, Comparison]:
+    """Compare the rounds of a replica, by the place of the books and the states of all goals; {} without books."""
+    if where is None:
+        return {}
+    place, goal = where
+    found = comparisons(goal.rows.names, goal.compared(goals[place])[replica : replica + 1])
+    return {c.name: c for c in found}
+
+
+def comparisons(names: tuple[str, ...], sums: Floats) -> tuple[Comparison, ...]:
+    """Compare every outcome, by rounds, sums and sums of squares of both sides, `(2,d,3)->`.
+
+    Equation: of one replica, d = m_1 - m_0 with variance v_0 / n_0 + v_1 / n_1 and Satterthwaite's degrees of freedom;
+    of R replicas, the mean of d with variance s^2 / R and R - 1 degrees.
+
+    >>> sums = np.array([[[[4.0, 1.0, 1.0]], [[100.0, 50.0, 50.0]]]])
+    >>> one = comparisons(("sale",), sums)[0]
+    >>> one.held_out, one.others, one.difference, round(one.low, 3), round(one.high, 3)
+    (0.25, 0.5, 0.25, -0.528, 1.028)
+    """
+    n, total, squares = np.moveaxis(sums, 3, 0)
+    with np.errstate(all="ignore"):
+        mean = total / n
+        noise = np.where(n > 1.0, np.maximum(squares - total * mean, 0.0) / (n - 1.0), np.nan) / n
+    found = []
+    for i, name in enumerate(names):
+        usable = (n[:, :, i] > 0.0).all(1)
+        m, v, count = mean[usable, :, i], noise[usable, :, i], n[usable, :, i]
+        difference = m[:, 1] - m[:, 0]
+        if not len(m):
+            found.append(_interval(name, 0.0, (math.nan, math.nan), math.nan, math.nan))
+            continue
+        half = _of_one(v[0], count[0]) if len(m) == 1 else _of_several(difference)
+        middle = float(difference.mean())
+        rounds = float(n[:, 0, i].mean())
+        found.append(_interval(name, rounds, tuple(m.mean(0).tolist()), middle, half))
+    return tuple(found)
+
+
+def _interval(name: str, rounds: float, means: tuple[float, ...], middle: float, half: float) -> Comparison:
+    low, high = middle - half, middle + half
+    held, others = means
+    return Comparison(name=name, rounds=rounds, held_out=held, others=others, difference=middle, low=low, high=high)
+
+
+def _of_one(noise: Floats, count: Floats) -> float:
+    whole = float(noise.sum())
+    if not whole > 0.0:  # NaN, or outcomes without any variation
+        return whole
+    return reach(math.sqrt(whole), whole**2 / float((noise**2 / (count - 1.0)).sum()))
+
+
+def _of_several(difference: Floats) -> float:
+    n = len(difference)
+    return reach(float(difference.std(ddof=1)) / math.sqrt(n), n - 1)
+
+
+def credits_left(problem: Problem, goals: Sequence[tuple[int, object]], states: Sequence[Any]) -> Floats | None:
+    """Return the remaining credit of every constraint that states one, in their order, `->(R,k)`; None without any.
+
+    NaN stands for a credit that no goal keeps, as in a policy that was composed without it.
+    """
+    wanted = [s.credit for s in problem.stated if s.credit is not None]
+    kept = {g.credit: g.left(states[i]) for i, g in goals if isinstance(g, Credits)}
+    if not kept:
+        return None
+    none = np.full(len(next(iter(kept.values()))), np.nan)
+    return np.stack([kept.get(credit, none) for credit in wanted], 1)

@@ -1,7 +1,9 @@
-"""The state of a policy, and the guard that keeps a second thread out of it."""
+"""The state of a policy, its book of receipts, and the guard that keeps a second thread out of it."""
 
 from __future__ import annotations
 
+import os
+import random
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,12 +11,124 @@ from typing import Any
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.errors import ConcurrentUse
+from evenhand.core.errors import ConcurrentUse, InvalidInput
 from evenhand.core.faces import count, few
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
-from evenhand.policy.receipts import Receipts
+from evenhand.core.types import Bools, Floats, Ints
+
+_ROOM = 64
+
+# No action depends on tokens, so they need no seed. A forked process is reseeded, so that it does not repeat tokens.
+_tokens = random.Random()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_tokens.seed)
+
+
+@dataclass
+class Receipts:
+    """Decisions are numbered as they are committed; each is settled once, in any order.
+
+    Every receipt carries a random token, which the book keeps until the receipt is settled. A state therefore refuses
+    decisions of other states, and a copied or loaded state refuses decisions that were committed elsewhere after the
+    copy was made. A receipt also carries a checksum of what was played: a decision that was changed after it was
+    committed is refused.
+
+    The tokens from number `base` on are kept. Those at the front are dropped once they are settled, so that memory
+    grows with the decisions since the oldest one that waits, and each decision costs a constant time on average. Of
+    decisions that are settled in part, the plays that wait are kept.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.recipes import uniform
+    >>> policy, world = uniform(Court().problem, n_features=5), Court().start(0, np.arange(1))
+    >>> state = policy.start()
+    >>> first, second = (policy.act(state, world.context(step)) for step in range(2))
+    >>> policy.cancel(state, second)
+    >>> state.receipts.waiting()
+    array([0])
+    """
+
+    base: int = 0
+    count: int = 0
+    tokens: Ints = field(default_factory=lambda: np.zeros(_ROOM, np.int64))  # above 0 while a decision waits
+    split: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # (n,) decisions settled in part, -1 where free
+    rest: Bools = field(default_factory=lambda: np.zeros((0, 0, 0), bool))  # (n, R, P) their plays that wait
+
+    def enter(self, decision: Decision, checksum: int) -> None:
+        """Write number, token and checksum (`entries.checksum`) of a decision into its `id`."""
+        self.number(decision.id, checksum)
+
+    def number(self, receipt: Ints, checksum: int) -> None:
+        """Write number, token and checksum of the next decision into its receipt, `->(3)`."""
+        if self.count - self.base == len(self.tokens):
+            waits = self.tokens > 0
+            done = waits.argmax() if waits.any() else len(waits)
+            kept = self.tokens[done:]
+            self.base += int(done)
+            room = max(_ROOM, len(self.tokens) * (2 if 2 * len(kept) > len(self.tokens) else 1))
+            self.tokens = np.concatenate([kept, np.zeros(room - len(kept), np.int64)])
+        token = 1 + _tokens.getrandbits(62)
+        self.tokens[self.count - self.base] = token
+        receipt[0], receipt[1], receipt[2] = self.count, token, checksum
+        self.count += 1
+
+    def check(self, decision: Decision, checksum: int) -> int:
+        """Return the place of a decision's token; refuse a decision that does not wait, by its present checksum."""
+        return self.place(decision.id, checksum)
+
+    def place(self, receipt: Ints, checksum: int) -> int:
+        """Return the place of a token by its receipt, `(3)`; see `check`."""
+        number, token, committed = receipt.tolist()
+        expected = "one that waits for its outcome"
+        if number < 0:
+            raise InvalidInput("decision", expected, "one that was never committed")
+        if number < self.base or (number < self.count and self.tokens[number - self.base] == 0):
+            raise InvalidInput("decision", expected, f"number {number}, settled before")
+        if number >= self.count or self.tokens[number - self.base] != token:
+            raise InvalidInput("decision", expected, f"number {number} of another state")
+        if committed != checksum:
+            expected = f"the plays, groups, known outcomes and replicas with which number {number} was committed"
+            raise InvalidInput("decision", expected, "others")
+        return int(number - self.base)
+
+    def settle(self, decision: Decision, checksum: int) -> None:
+        """Settle a decision, or the rest of it."""
+        self.settle_number(decision.id, checksum)
+        if len(self.split):
+            self.split[self.split == decision.id[0]] = -1
+
+    def settle_number(self, receipt: Ints, checksum: int) -> None:
+        """Settle a decision by its receipt, `(3)`."""
+        self.tokens[self.place(receipt, checksum)] = 0
+
+    def settle_part(self, decision: Decision, checksum: int, rest: Bools) -> None:
+        """Settle a decision apart from the plays that still wait, `(P)`; all of it if none does."""
+        if not rest.any():
+            self.settle(decision, checksum)
+            return
+        self.check(decision, checksum)
+        line = self._line(decision.id[0])
+        line = self._line(-1) if line is None else line
+        if line is None:
+            line, more = len(self.split), max(len(self.split), 8)
+            self.split = np.concatenate([self.split, np.full(more, -1)])
+            self.rest = np.concatenate([self.rest.reshape(line, *rest.shape), np.zeros((more, *rest.shape), bool)])
+        self.split[line], self.rest[line] = decision.id[0], rest
+
+    def left(self, decision: Decision) -> Bools | None:
+        """Return the plays that still wait of a decision that is settled in part, None for any other one, `->(P)`."""
+        line = self._line(decision.id[0]) if len(self.split) and decision.id[0] >= 0 else None
+        return None if line is None else self.rest[line].copy()
+
+    def _line(self, number: int) -> int | None:
+        lines = np.flatnonzero(self.split == number)
+        return int(lines[0]) if len(lines) else None
+
+    def waiting(self) -> Ints:
+        """Return the numbers of the decisions that wait, in order."""
+        return self.base + np.flatnonzero(self.tokens[: self.count - self.base])
 
 
 class Guard:

@@ -1,4 +1,4 @@
-"""The status of a policy: rounds, averages, constraints, budgets and prices, by name."""
+"""The status of a policy: rounds, averages, constraints, budgets and prices, by name; and the facts of its parts."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evenhand.choices.base import Choice
 from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
-from evenhand.core.faces import amount
-from evenhand.goals.base import Accounts, Credits, Spanned
-from evenhand.models.base import Note
-from evenhand.policy.abilities import Abilities
+from evenhand.core.faces import amount, clipped, count, kinds, settings
+from evenhand.goals.base import Accounts, Credits, Goal, Spanned
+from evenhand.models.base import Model, Note
 from evenhand.policy.books import SoFar
-from evenhand.policy.credits import credits_left
-from evenhand.policy.held_out import Comparison, held_out
-from evenhand.policy.standings import Standing, apart, standings
+from evenhand.policy.questions import Abilities
+from evenhand.policy.standings import Comparison, Standing, apart, credits_left, held_out, standings
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Constraint, Stated
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 _TINY = 1e-9  # of a total: rounding
 _PAST, _NOW = 53, 7  # spans of an account that are over, and that contain the latest decision
@@ -285,3 +283,18 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},
         notes=said,
     )
+
+
+def facts(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice) -> list[tuple[str, str]]:
+    """Return the parts, and the facts of the problem that bear on them."""
+    sizes = f"{count(model.n_features, 'feature')}, {count(model.n_outcomes, 'learned outcome')}"
+    width = getattr(model, "width", None) or getattr(getattr(model, "inner", None), "width", None)
+    sizes += f", width {settings(width)}" if width is not None else ""
+    each = [settings(goal) for goal in goals]
+    return [
+        ("model", f"{kinds(model)} ({sizes})"),
+        *zip(("goals", *("",) * len(each)), each, strict=False),
+        ("choice", clipped(repr(choice))),
+        ("problem", problem.size),
+        *(fact for fact in problem.facts if fact[0] in ("maximize", "subject to")),
+    ]

@@ -1,7 +1,7 @@
 """The statement of a problem: actions, outcomes, groups, an objective, constraints and a horizon."""
 
 from evenhand.core import registry
-from evenhand.problem.between import Between as Between
+from evenhand.problem.clock import Between as Between
 from evenhand.problem.constraints import *  # noqa: F403
 from evenhand.problem.features import Categorical as Categorical, Feature as Feature, Numeric as Numeric
 from evenhand.problem.groups import Groups as Groups

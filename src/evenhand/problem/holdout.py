@@ -1,4 +1,4 @@
-"""Which rounds are held out, and what is played in them."""
+"""Which rounds are held out, what is played in them, and the part of all rounds that known lotteries play."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
+from evenhand.problem.actions import present
 from evenhand.problem.declared import Declared
+from evenhand.problem.problem import Problem
 
 
 @checked
@@ -58,3 +60,75 @@ class Holdout:
 
 def _weights(z: Floats) -> Bools:
     return np.asarray((z >= 0) & np.isfinite(z))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownRounds:
+    """Rounds that a lottery plays whatever the values say.
+
+    Equation: p = h b + (1 - h) (g + (1 - n g) q) with g = f / (1 - h), so that p is at least f, and h is exact.
+    """
+
+    problem: Problem
+    share: float  # h, 0 where no round is held out
+    weights: tuple[float, ...] | None  # b; None for uniform
+    floor: float  # f, 0 for none
+
+    @property
+    def reserve(self) -> float:
+        return self.share + self.floor * float(self._may_be_played.sum())
+
+    @property
+    def chances(self) -> Floats:
+        """For each action, the probability that a round is such a round and plays it, `->(A)`."""
+        weights = self._may_be_played * self._weights
+        if not weights.any():
+            raise InvalidInput("Holdout.lottery", "at least one action that is not withdrawn", self.problem.withdrawn)
+        return np.asarray(self.share * weights / weights.sum() + self.floor * self._may_be_played)
+
+    def within(self, offered: Floats) -> Floats:
+        """The same in cases that offer the actions marked 1, `(A)->(A)`.
+
+        Where the lottery has nothing that is offered, no round is held out.
+        """
+        weights = offered * self._weights
+        total = weights.sum(-1, keepdims=True)
+        held = np.where(total > 0.0, self.share, 0.0)
+        floor = (1.0 - held) * self.floor / (1.0 - self.share)
+        return np.asarray(held * weights / np.where(total > 0.0, total, 1.0) + floor * offered)
+
+    @property
+    def _weights(self) -> Floats:
+        return np.ones(len(self.problem.actions)) if self.weights is None else np.array(self.weights)
+
+    @property
+    def _may_be_played(self) -> Floats:
+        """1 for every action that is not withdrawn, `->(A)`."""
+        found = present(self.problem)
+        return np.ones(len(self.problem.actions)) if found is None else found.astype(float)
+
+
+def known_rounds(problem: Problem, holdout: float | Holdout | None, explore: float) -> KnownRounds:
+    """Return the rounds that a known lottery plays.
+
+    Args:
+        problem: names the actions.
+        holdout: a share h, for a uniform lottery, or a `Holdout`; None for no round.
+        explore: f, the least probability of every action that may be played; 0 for none.
+
+    Raises:
+        InvalidInput: a share or a floor out of range, several plays, or a lottery of withdrawn actions alone.
+    """
+    held = Holdout(holdout) if isinstance(holdout, int | float) else holdout
+    floor = number("explore", explore, "a number in [0, 1)", lambda x: 0 <= x < 1)
+    weights = None if held is None else held.weights(problem)
+    found = KnownRounds(problem=problem, share=0.0 if held is None else held.share, weights=weights, floor=floor)
+    if found.reserve == 0.0:
+        return found
+    if problem.n_plays > 1:
+        expected = "one play per round, as no choice states the chances of all lists"
+        raise InvalidInput("holdout, explore", expected, f"{problem.n_plays} plays")
+    if found.reserve >= 1.0:
+        expected = "a holdout + explore times the number of actions below 1, so that some rounds are left"
+        raise InvalidInput("holdout, explore", expected, found.reserve)
+    return found

@@ -17,18 +17,17 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT, whole
 from evenhand.objectives import Linear, Objective
 from evenhand.problem import statement
-from evenhand.problem.check_names import check_names
+from evenhand.problem.checks import Edges, check_names, edges_of
 from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.constraints.stated import Stated, state
-from evenhand.problem.edges import Edges, edges_of
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature
 from evenhand.problem.groups import Groups
 from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.ranges import ranges
+from evenhand.problem.slack import ranges
 from evenhand.problem.traffic import Traffic
 
 

@@ -6,8 +6,7 @@ from typing import Protocol
 
 from evenhand.core.faces import clipped, count, few
 from evenhand.objectives.base import Objective
-from evenhand.problem.between import earliest
-from evenhand.problem.clock import Time
+from evenhand.problem.clock import Time, earliest
 from evenhand.problem.constraints.stated import States
 from evenhand.problem.features import Feature
 from evenhand.problem.measures import Measure

@@ -44,8 +44,11 @@ from evenhand.recipes.rankings import (
     unbiased_linucb_rank as unbiased_linucb_rank,
 )
 from evenhand.recipes.resolving import resolving as resolving
-from evenhand.recipes.square_cbwk import lin_cbwk as lin_cbwk, square_cbwk as square_cbwk
-from evenhand.recipes.two_stage_square_cbwk import two_stage_square_cbwk as two_stage_square_cbwk
+from evenhand.recipes.square_cbwk import (
+    lin_cbwk as lin_cbwk,
+    square_cbwk as square_cbwk,
+    two_stage_square_cbwk as two_stage_square_cbwk,
+)
 from evenhand.recipes.ucb import ucb as ucb
 from evenhand.recipes.ucb_bwcr import ucb_bwcr as ucb_bwcr, ucb_bwk as ucb_bwk
 from evenhand.recipes.uniform import uniform as uniform

@@ -16,8 +16,7 @@ from evenhand.problem.constraints import constraint_rows, per_row
 from evenhand.problem.feasible import sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
-from evenhand.recipes._units import group_factors, of_everybody, spread
-from evenhand.recipes._worth import worth_unit
+from evenhand.recipes._units import group_factors, of_everybody, spread, worth_unit
 from evenhand.recipes.defaults import given
 
 

@@ -18,8 +18,7 @@ from evenhand.problem.constraints import per_row
 from evenhand.problem.problem import Problem
 from evenhand.recipes._allocating import allocating
 from evenhand.recipes._needs import need_constraints, where_constrained
-from evenhand.recipes._units import paced, priced_rows, steadied_rows
-from evenhand.recipes._worth import worth_unit
+from evenhand.recipes._units import paced, priced_rows, steadied_rows, worth_unit
 from evenhand.recipes.defaults import default_margin, given
 from evenhand.welfare import Anyone, Oracle
 

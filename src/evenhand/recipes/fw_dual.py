@@ -17,8 +17,7 @@ from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._needs import where_constrained
-from evenhand.recipes._units import balanced_rows, paced
-from evenhand.recipes._worth import region_goals, worth_of_a_play
+from evenhand.recipes._units import balanced_rows, paced, region_goals, worth_of_a_play
 from evenhand.recipes.defaults import fluctuation, given
 
 
@@ -51,7 +50,7 @@ def fw_dual(
     lam, each over the step of its round, whatever the model says; widths do not add to that. `hard=True` never exceeds
     a budget.
     A convex set that no rows describe (`Within`) is kept by a price on the distance of the average from it
-    (`recipes._worth.region_goals`). Without constraints and warm-up it is `fw_linucb`. With a linear objective it is
+    (`recipes._units.region_goals`). Without constraints and warm-up it is `fw_linucb`. With a linear objective it is
     `pgd`, but the defaults differ: step, warm-up and hard budgets. `resolving` gets closer to the optimum where
     contexts differ.
 

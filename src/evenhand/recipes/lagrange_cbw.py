@@ -16,7 +16,7 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import hedged
 from evenhand.recipes._needs import need_constraints
-from evenhand.recipes._worth import worth_unit
+from evenhand.recipes._units import worth_unit
 
 
 @named(

@@ -20,8 +20,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import stated_rows
 from evenhand.problem.problem import Problem
 from evenhand.recipes._needs import where_constrained
-from evenhand.recipes._units import spread
-from evenhand.recipes._worth import region_goals, worth_of_a_play
+from evenhand.recipes._units import region_goals, spread, worth_of_a_play
 from evenhand.recipes.defaults import given
 
 

@@ -25,8 +25,7 @@ from evenhand.problem.constraints import constraint_rows, slack_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.recipes._needs import need_constraints, with_limits
-from evenhand.recipes._units import paced, priced_rows
-from evenhand.recipes._worth import worth_unit
+from evenhand.recipes._units import paced, priced_rows, worth_unit
 from evenhand.recipes.defaults import default_margin, given
 
 

@@ -10,8 +10,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
 from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.intervals import Intervals
-from evenhand.goals.linear_reward import reward
+from evenhand.goals.linear_reward import Intervals, reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows, rows_and_sets, tightened

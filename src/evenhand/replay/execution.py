@@ -13,13 +13,12 @@ from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.validate import MOST, whole
 from evenhand.environments.logged import Logged
+from evenhand.logs.log import ORDERS
 from evenhand.policy.policy import Policy
 from evenhand.replay.measures import Run
-from evenhand.run.kept import once
 from evenhand.run.parallel import check_jobs, deferred_interrupt
 from evenhand.run.simulation import simulate
-
-ORDERS = 3  # orders of each resample: enough to separate the variance between cases from that of the order
+from evenhand.run.storage import once
 
 
 @dataclass(frozen=True, kw_only=True)

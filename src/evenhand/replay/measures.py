@@ -1,23 +1,117 @@
-"""The measures of a replay: one number per run of a system, summarised over shuffles and bootstrap resamples."""
+"""The measures of a replay: a number per run of a system, over shuffles and resamples, in spans of time and by cell."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats
+from evenhand.numerics.student import reach
+from evenhand.policy.books import ByPeriod
+from evenhand.policy.standings import floors
+from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
-from evenhand.replay import spans
+from evenhand.report.intervals import Interval, told
 from evenhand.report.quantities import objective_name
+from evenhand.report.summary import number, table
 from evenhand.run.trace import Trace
 
+MOST = 31  # spans of a table, or of a picture: the days of a month
 SERVED = "rounds served"  # as a part of those that were due
 ALL = 0.9995  # the part of them from which on it counts as all
+
+
+def summed(problem: Problem) -> list[Stated]:
+    """Return the constraints that have spans of time; of budgets those on one outcome."""
+    return [s for s in problem.stated if s.spans is not None and (s.outcome is not None or not s.spends)]
+
+
+def names(problem: Problem, stated: Stated) -> list[str]:
+    """Return the start and the end of every span in words."""
+    if stated.spans is None:
+        return []
+    clock, spans = problem.clock, stated.spans
+    ends = zip(spans.edges[spans.first].tolist(), np.minimum(spans.ends, clock.last).tolist(), strict=True)
+    return [f"{clock.written(start)} to {clock.written(end)}" for start, end in ends]
+
+
+def measure(stated: Stated, span: str) -> str:
+    """Return the name of the measure of a span."""
+    if averages(stated):
+        return f"{stated.constraint.label} {span}"
+    return f"{stated.outcome} {'used' if stated.spends else 'reached'} {span}{_least(stated)}"
+
+
+def title(stated: Stated) -> str:
+    """Return the measured quantity of each span, in words."""
+    name = stated.constraint.label if averages(stated) else stated.outcome
+    return f"{name} in each span{'' if averages(stated) else _least(stated)}"
+
+
+def limits(stated: Stated) -> Floats:
+    """Return the amount that each span allows, requires or bounds, `->(S)`."""
+    if stated.spans is None:
+        return np.zeros(0)
+    allowance = stated.spans.allowance
+    return np.full(len(allowance), stated.limit) if stated.spans.averages else np.abs(allowance)
+
+
+def averages(stated: Stated) -> bool:
+    """Return whether spans bound averages, and not sums."""
+    return stated.spans is not None and stated.spans.averages
+
+
+def _least(stated: Stated) -> str:
+    """Which group a measure is of, where groups are compared: sums are then per unit of the share."""
+    return "" if stated.by is None else f", least by {stated.by}"
+
+
+def used(trace: Trace, stated: Stated) -> Floats | None:
+    """Return the sum over the decisions of every span, `->(R,S)`; None for a system that does not follow spans.
+
+    Where groups are compared, it is the least sum of a group, divided by its share; where averages are bounded, what
+    the constraint measures in each span.
+    """
+    if trace.by_period is None or stated.spans is None:
+        return None
+    own = ByPeriod(trace.problem)
+    if not np.isin(stated.spans.edges, own.edges).all():
+        return None
+    if stated.by is not None or stated.spans.averages:
+        found = floors(trace.problem, stated, trace.by_period)
+        return None if found is None else found.value.T
+    return own.used(trace.by_period, stated.spans, trace.problem.names.index(str(stated.outcome)))
+
+
+def tables(problem: Problem, systems: Mapping[str, Mapping[str, tuple[float, float | None]]]) -> Iterator[str]:
+    """Yield a table per constraint with spans: what each system used or reached in every span.
+
+    Args:
+        problem: that states the budgets.
+        systems: by name, the mean and the worst of every measure.
+    """
+    for s in summed(problem):
+        assert s.spans is not None
+        spans = names(problem, s)
+        shown = {name: found for name, found in systems.items() if measure(s, spans[0]) in found}
+        end, digits = "most" if s.constraint.worst == "high" else "least", 4 if averages(s) else 1
+        head = [
+            title(s),
+            "limit" if averages(s) else "allowance" if s.spends else "floor",
+            *(z for name in shown for z in (name, end)),
+        ]
+        lines = []
+        for span, allowance in list(zip(spans, limits(s).tolist(), strict=True))[:MOST]:
+            cells = [number(x, digits) for found in shown.values() for x in found[measure(s, span)]]
+            lines.append([span, amount(allowance, 6), *cells])
+        rest = len(spans) - len(lines)
+        yield table(head, lines) + (f"\nand {rest} spans more, in results.json" if rest else "")
 
 
 class Measure(NamedTuple):
@@ -134,11 +228,11 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
         yield Measure(f"{name} used", trace.total(name), "high", total)
         yield Measure(f"{name} of budget", trace.total(name) / total, "high", 1.0)
         yield Measure(f"{name} left", total - trace.total(name), "low")
-    for s in spans.summed(problem):
-        use = spans.used(trace, s)
+    for s in summed(problem):
+        use = used(trace, s)
         if use is not None and s.spans is not None:
-            for i, (span, most) in enumerate(zip(spans.names(problem, s), spans.limits(s).tolist(), strict=True)):
-                yield Measure(spans.measure(s, span), use[:, i], s.constraint.worst, most)
+            for i, (span, most) in enumerate(zip(names(problem, s), limits(s).tolist(), strict=True)):
+                yield Measure(measure(s, span), use[:, i], s.constraint.worst, most)
     for s in problem.stated:
         c = s.constraint
         if s not in budgets.values():
@@ -160,3 +254,84 @@ def _population(shuffled: Floats, resampled: Floats) -> float | None:
     order = squares / max(n - 1 + b * (k - 1), 1)
     people = max(resampled.mean(1).var(ddof=1) - order / k, 0.0)
     return math.sqrt(people + order / n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """The runs of a recipe within a budget.
+
+    Args:
+        policy: the recipe.
+        rate: the budget per round, None for that of the file.
+        run: its runs.
+        measures: by name, what it reached in every run.
+    """
+
+    policy: str
+    rate: float | None
+    run: Run
+    measures: Mapping[str, Measure]
+
+    @staticmethod
+    def of(policy: str, rate: float | None, run: Run) -> Cell:
+        """Measure the runs of a recipe."""
+        return Cell(policy=policy, rate=rate, run=run, measures={m.name: m for m in _measures(run)})
+
+    @property
+    def name(self) -> str:
+        return self.policy if self.rate is None else f"{self.policy} at {amount(self.rate, 6)}"
+
+    def digest(self, name: str) -> Digest:
+        """Summarise a measure over the runs."""
+        return self.run.digest(self.measures[name])
+
+    def beyond(self, other: Cell, name: str) -> Difference:
+        """Compare a measure with that of another cell in pairs: run i of both read the same cases in the same order."""
+        values = self.measures[name].values - other.measures[name].values
+        resamples = (len(values) - self.run.shuffles) // self.run.orders
+        return Difference.of(self.run.digest(Measure(name, values)), resamples)
+
+
+class Difference(NamedTuple):
+    """A paired difference of runs, with a 95 % interval for the population behind the log."""
+
+    mean: float
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @staticmethod
+    def of(d: Digest, resamples: int) -> Difference:
+        """Make the interval by the t distribution of as many degrees of freedom as resamples, less one.
+
+        >>> round(Difference.of(Digest(1.0, 0.5, None, None, None), 40).high, 4)
+        2.0113
+        """
+        if d.se is None:
+            return Difference(d.mean)
+        half = reach(d.se, resamples - 1)
+        return Difference(d.mean, d.se, d.mean - half, d.mean + half)
+
+    @property
+    def told(self) -> int:
+        """The sign of a difference if its interval leaves out 0, else 0."""
+        return told(self.low, self.high)
+
+    def named(self, name: str) -> Interval:
+        """Give the difference a name, as pictures show it."""
+        return Interval(name, self.mean, self.low, self.high)
+
+
+def _measures(run: Run) -> Iterator[Measure]:
+    trace, problem = run.trace, run.trace.problem
+    name = objective_name(problem)
+    yield Measure(name, run.objective(), "low")
+    for outcome in problem.names:
+        if outcome != name:
+            yield Measure(f"{outcome} per round", run.whole.average(outcome)[-1], "high")
+    for s in problem.stated:
+        if s.spends and s.outcome is not None and math.isfinite(s.total):
+            yield Measure(f"{s.outcome} of budget", trace.total(s.outcome) / s.total, "high", 1.0)
+        elif not s.spends:
+            yield Measure(s.constraint.label, trace.measure(s.constraint)[-1], s.constraint.worst, s.limit)
+    yield Measure(SERVED, run.rounds / run.due, "low")

@@ -9,13 +9,24 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.core.faces import amount
+from evenhand.logs.settings import BLIND
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.problem import Problem
-from evenhand.replay.cells import Cell, Difference
-from evenhand.replay.measures import SERVED, Digest, Measure, Run
-from evenhand.replay.spans import MOST, limits, names, summed, title, used
-from evenhand.replay.systems import BLIND
+from evenhand.replay.measures import (
+    MOST,
+    SERVED,
+    Cell,
+    Difference,
+    Digest,
+    Measure,
+    Run,
+    limits,
+    names,
+    summed,
+    title,
+    used,
+)
 from evenhand.replay.tables import Tables
 from evenhand.report import forest, rows, scales, style
 from evenhand.report.forest import Panel, Uses

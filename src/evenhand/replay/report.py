@@ -14,17 +14,14 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
+from evenhand.logs.checks import Checks, refusal, scope, told
+from evenhand.logs.settings import BLIND, Settings
 from evenhand.policy.standings import Standing
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
-from evenhand.replay import legends, spans
-from evenhand.replay.cells import Difference
-from evenhand.replay.checks import Checks, refusal, scope, told
-from evenhand.replay.measures import ALL, SERVED, Digest, Measure, Run, measures
-from evenhand.replay.pages import differences, others, uses
-from evenhand.replay.settings import Settings
-from evenhand.replay.systems import BLIND
-from evenhand.replay.tables import Tables
+from evenhand.replay import measures as spans, tables as legends
+from evenhand.replay.measures import ALL, SERVED, Difference, Digest, Measure, Run, measures
+from evenhand.replay.tables import Tables, differences, others, uses
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance, of_rounds
 from evenhand.report.credit_lines import with_credit
@@ -269,7 +266,7 @@ class Replay:
         parts.append("\n".join(self._head()))
         if self.runs:
             parts.append("\n".join(textwrap.fill(line, WIDTH) for line in (self.headline(), *self._totals())))
-            legend = self._legend() if errors else legends.plain(self.bootstrap)
+            legend = self._legend() if errors else legends.plain_legend(self.bootstrap)
             parts += [*map(str, self._tables(errors)), legend, *self._promises(), "\n".join(self._ends())]
         return "\n\n".join(p for p in parts if p)
 
@@ -277,7 +274,7 @@ class Replay:
         """Explain the columns of all errors."""
         shown = [d for _, d in self.measured[self.runs[0].name].values()]
         parts = {part for part in Digest._fields if any(getattr(d, part) is not None for d in shown)}
-        return legends.each(parts, self.shuffles, self.bootstrap, self.runs[0].orders)
+        return legends.legend(parts, self.shuffles, self.bootstrap, self.runs[0].orders)
 
     def _head(self) -> Iterator[str]:
         resamples = f" and {self.bootstrap} bootstrap resamples" if self.bootstrap else ""

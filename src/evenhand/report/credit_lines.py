@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.policy.floors import floors, name
+from evenhand.policy.standings import floors, name
 from evenhand.problem.constraints import Stated
 from evenhand.problem.constraints.outlook import missed
 from evenhand.problem.problem import Problem

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.core.beside import beside
 from evenhand.core.extras import has_parquet
+from evenhand.core.files import beside
 from evenhand.core.validate import folder, on_disk
 from evenhand.report.page import REPORT, Page
 from evenhand.report.results import Results

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from evenhand.core.beside import beside
+from evenhand.core.files import beside
 from evenhand.core.validate import on_disk
 from evenhand.report.charts import HUES
 from evenhand.report.tables import Table

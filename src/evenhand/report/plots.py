@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
+from evenhand.core.files import beside
 from evenhand.core.types import Floats
 from evenhand.report import curves as draw, ends, scales, style
 from evenhand.report.quantities import Course, quantities

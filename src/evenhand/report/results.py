@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from evenhand.core.beside import beside
+from evenhand.core.files import beside
 from evenhand.core.types import Floats
 from evenhand.core.validate import folder, on_disk
 from evenhand.report.summary import number, standard_error, table

@@ -11,7 +11,7 @@ from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount, few
 from evenhand.core.types import Floats
-from evenhand.policy.held_out import Comparison
+from evenhand.policy.standings import Comparison
 from evenhand.problem.constraints.outlook import missed
 
 if TYPE_CHECKING:

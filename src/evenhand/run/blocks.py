@@ -14,11 +14,10 @@ from evenhand.core.errors import EvenhandWarning
 from evenhand.core.kernel import code_of, kernel, way
 from evenhand.core.views import alike, view_of
 from evenhand.environments.base import World
-from evenhand.policy import compiled
+from evenhand.policy.kernels import loop
+from evenhand.policy.kernels.views import views
 from evenhand.policy.policy import Policy
-from evenhand.policy.receipts import Receipts
-from evenhand.policy.state import PolicyState
-from evenhand.policy.viewing import views
+from evenhand.policy.state import PolicyState, Receipts
 from evenhand.run.recorder import Recorder
 
 # Least rounds x replicas at which blocks pay: if cached, and if they must be compiled.
@@ -29,7 +28,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class _Run(NamedTuple):
     """All that a block reads and writes, behind one pointer: to look at the types of ten takes 30 microseconds."""
 
-    policy: compiled.Compiled
+    policy: loop.Compiled
     world: Any  # held
     record: Any
 
@@ -45,20 +44,20 @@ def _rounds(run: Any, first: int, last: int) -> tuple[int, int, bool]:
     committed, truth, f = 0, True, p.facts.part
     for step in range(first, last):
         context, hidden = world.part.context(step)
-        if not compiled.can_decide(p, context):
+        if not loop.can_decide(p, context):
             return step, committed, truth
-        sound, decision = compiled.decide(p, context)
+        sound, decision = loop.decide(p, context)
         if not sound:
             return step, committed, truth
         y, exposed, means = world.part.respond(step, context, hidden, decision)  # one that is rejected counts 0
-        fine, counts = compiled.may_commit(p, context, decision)
-        sound, answer = compiled.arriving(p, decision, y, exposed)
+        fine, counts = loop.may_commit(p, context, decision)
+        sound, answer = loop.arriving(p, decision, y, exposed)
         if not (fine and sound):
             return step, committed, truth
-        compiled.commit(p, context, decision)
+        loop.commit(p, context, decision)
         if counts:
             committed += 1
-            compiled.learn(p, decision, answer)
+            loop.learn(p, decision, answer)
         truth = record.enter(decision, f.t, world.part.cases(step), means) and truth
     return last, committed, truth
 
@@ -91,7 +90,7 @@ class Blocks:
 
         v, step = self._views, type_of(steps)
         try:
-            of_policy = type_together(compiled.Compiled, *map(type_of_held, v.policy))
+            of_policy = type_together(loop.Compiled, *map(type_of_held, v.policy))
             run = type_together(_Run, of_policy, type_of_held(v.world), type_of(v.record))
         except UNTYPED as error:
             self._give_up(error)
@@ -148,7 +147,7 @@ class Blocks:
         elif self._held is None or not alike(v, self._views):
             self._views = v
             try:
-                self._held = hold(_Run(compiled.Compiled(*map(held, v.policy)), held(v.world), v.record))
+                self._held = hold(_Run(loop.Compiled(*map(held, v.policy)), held(v.world), v.record))
             except UNTYPED as error:
                 self._give_up(error)
         return self.works

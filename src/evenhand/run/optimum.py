@@ -23,13 +23,11 @@ from evenhand.planning.mixing import Best, Within
 from evenhand.planning.program import Sample, solve
 from evenhand.problem import Holdout
 from evenhand.problem.constraints import constraint_rows, per_row, regions, stated_rows
-from evenhand.problem.known_rounds import KnownRounds, known_rounds
+from evenhand.problem.holdout import KnownRounds, known_rounds
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
-from evenhand.run.by_span import by_span, goes_by_time, refuse_margin
-from evenhand.run.mixed import mixed
-from evenhand.run.sampled import Sampled, expected_rows, sampled
+from evenhand.run.samples import Sampled, by_span, expected_rows, goes_by_time, mixed, refuse_margin, sampled
 
 
 class Optimum(NamedTuple):

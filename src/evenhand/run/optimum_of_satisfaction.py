@@ -13,7 +13,7 @@ from evenhand.planning.mixing import Best
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import select
 from evenhand.run.optimum import Optimum, summed_up
-from evenhand.run.sampled import expected_rows, sampled
+from evenhand.run.samples import expected_rows, sampled
 from evenhand.welfare.base import Round
 from evenhand.welfare.fluid import fluid
 from evenhand.welfare.measure import satisfaction_of

@@ -13,15 +13,14 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments.base import Arrival, World, passing
-from evenhand.policy.abilities import compares
 from evenhand.policy.books import totals, waiting
-from evenhand.policy.credits import credits_left
 from evenhand.policy.policy import Policy
+from evenhand.policy.questions import compares
+from evenhand.policy.settlement import arriving_part, counted_plays
+from evenhand.policy.standings import credits_left
 from evenhand.policy.state import PolicyState
 from evenhand.problem.factors import stated_by_cases
 from evenhand.problem.problem import Problem
-from evenhand.run.gathering import Gathering
-from evenhand.run.meter import Meter
 from evenhand.run.plays import Plays
 from evenhand.run.trace import Trace
 
@@ -45,6 +44,88 @@ _CLOCK = np.dtype(
 
 
 _EVERY_PLAY = np.zeros((0, 0), bool)  # stands for a mask that is true everywhere
+
+
+class _Gathered(NamedTuple):
+    """The outcomes of a round so far."""
+
+    waits: Bools  # (R, P) plays whose outcomes have not arrived
+    y: Floats  # (R, P, M + B) outcomes that have arrived
+    exposed: Bools  # (R, P)
+
+
+class Gathering:
+    """Keeps the outcomes of rounds that are not complete yet."""
+
+    def __init__(self) -> None:
+        self._rounds: dict[int, _Gathered] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._rounds)
+
+    def add(self, a: Arrival) -> Arrival:
+        """Return all outcomes of an arrival's round so far; it counts if the round is complete now."""
+        d, y, number = a.decision, a.y, int(a.decision.id[0])
+        before = self._rounds.pop(number, None) or _Gathered(
+            counted_plays(d), np.full(y.shape, np.nan), np.ones(d.plays.shape, bool)
+        )
+        part = arriving_part(d, before.waits, a.pending)
+        here = part.decision.plays >= 0
+        y = np.where((here | ~counted_plays(d))[:, :, None], y, before.y)
+        exposed = before.exposed if a.exposed is None else np.where(here, a.exposed, before.exposed)
+        if part.rest.any():
+            self._rounds[number] = _Gathered(part.rest, y, exposed)
+        whole = d.counted * here.any(1) * ~part.rest.any(1)
+        return Arrival(a.step, d._replace(counted=whole), y, exposed)
+
+
+@kernel
+def _seen(plays: Ints, exposed: Bools, y: Floats, sure: Bools) -> Floats:
+    """Outcomes that were seen of plays that were made, 0 elsewhere, `(P),(P),(P,m),(m)->(P,m)`."""
+    seen = np.zeros(y.shape)
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            for m in range(y.shape[2]):
+                shown = plays[r, p] >= 0 and (len(exposed) == 0 or exposed[r, p] or sure[m])
+                if shown and not np.isnan(y[r, p, m]):
+                    seen[r, p, m] = y[r, p, m]
+    return seen
+
+
+@kernel
+def _enter(values: Floats, counted: Floats, k: int, sums: Floats) -> bool:
+    """Add the values of one measure where they count, `(),()->(k)`; False if one of these is not finite."""
+    for r in range(len(values)):
+        if counted[r] > 0.0:
+            if not np.isfinite(values[r]):
+                return False
+            sums[r, k] += values[r]
+    return True
+
+
+class Meter:
+    """The measures of a problem, of outcomes that were multiplied by their factors."""
+
+    def __init__(self, problem: Problem, sure: Bools) -> None:
+        """Read the measures of a problem; `sure` outcomes are due whether or not a play is exposed, `(M+B)`."""
+        self._readings = [(m, m.on(problem)) for m in problem.measures]
+        self._sure = sure
+
+    def __bool__(self) -> bool:
+        return bool(self._readings)
+
+    def add(self, d: Decision, y: Floats, exposed: Bools, sums: Floats) -> None:
+        """Add a decision's measures to the sums, if it counts, `(P,m),(P),(k)`; an empty mask is true everywhere.
+
+        Raises:
+            InvalidInput: a measure that does not give one finite number per replica.
+        """
+        seen = _seen(d.plays, exposed, y, self._sure)
+        for k, (measure, reading) in enumerate(self._readings):
+            values = np.asarray(reading(d.plays, seen), float)
+            if values.shape != d.counted.shape or not _enter(values, d.counted, k, sums):
+                expected = f"{len(seen)} finite numbers, one per replica"
+                raise InvalidInput(f"{type(measure).__name__}.on", expected, values)
 
 
 @kernel

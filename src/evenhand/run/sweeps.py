@@ -1,11 +1,12 @@
-"""Sweeps: the same policies in several environments, such as ones of different budgets."""
+"""Sweeps: the same policies in several environments, in cells that are shared among processes and kept one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,15 +14,16 @@ from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
+from evenhand.core.progress import Work
 from evenhand.core.validate import file, number, writable
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.report.summary import COLUMNS, number as cell, table
-from evenhand.run.cells import Cell, run_cells
-from evenhand.run.comparison import Comparison, refuse
-from evenhand.run.paired import Paired
-from evenhand.run.parallel import check_jobs
+from evenhand.run.comparison import Comparison, Paired, refuse
+from evenhand.run.parallel import Watch, check_jobs, deferred_interrupt, run_until
+from evenhand.run.simulation import watched
+from evenhand.run.storage import done, once
 from evenhand.run.trace import Trace
 
 if TYPE_CHECKING:
@@ -30,8 +32,54 @@ if TYPE_CHECKING:
 
     from evenhand.report.plots import Curve
 
-
 _DASHES = ("-", "--", ":", "-.")
+
+
+class Cell(NamedTuple):
+    """One policy in one environment, with all of its replicas in lock step in one process."""
+
+    policy: Policy
+    environment: Environment
+    replicas: int | Sequence[int]
+    seed: int
+    place: Path | None  # the folder in which its trace is kept
+
+    @property
+    def steps(self) -> int:
+        return self.environment.start(self.seed, self.policy.start(seed=self.seed, replicas=1).replicas).steps
+
+    @property
+    def done(self) -> float:
+        """The fraction of its steps that is saved, in [0, 1]."""
+        return done(self.place, self.policy, self.environment, self.replicas, self.seed, 1)
+
+
+def run_cells(cells: Sequence[Cell], jobs: int, progress: bool | None) -> list[Trace | None]:
+    """Run the cells in several processes, shown as one work; None for those that Ctrl-C left without a step.
+
+    A cell that is kept is read. One that has finished is kept at once, in one step, so that neither a killed worker
+    nor a killed sweep loses it. Traces do not depend on the number of processes, but for the threads of BLAS: see
+    `run_chunks`.
+    """
+    before = [cell.done for cell in cells]
+    steps = [cell.steps for cell in cells]
+    initial = int(sum(part * n for part, n in zip(before, steps, strict=True)))
+    found: dict[int, Trace | None] = {}
+    shown = Work("sweep", "step", sum(steps), done=initial, progress=progress)
+    with shown, deferred_interrupt() as asked:  # Ctrl-C may also come while kept cells are read
+        for kept, several in ((True, 1), (False, jobs)):  # to read a file takes no process of its own
+            some = [i for i, part in enumerate(before) if (part == 1.0) == kept]
+            if some and not asked():
+                found |= dict(zip(some, run_until(asked, _run, [cells[i] for i in some], shown, several), strict=True))
+    return [found.get(i) for i in range(len(cells))]
+
+
+def _run(cell: Cell, watch: Watch) -> Trace | None:
+    if not watch(0):
+        return None
+    policy, world, replicas, seed = cell.policy, cell.environment, cell.replicas, cell.seed
+    run = partial(watched, policy, world, replicas=replicas, seed=seed, watch=watch)
+    return once(cell.place, policy, world, replicas, seed, run)
 
 
 @dataclass(frozen=True, eq=False)

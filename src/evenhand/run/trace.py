@@ -17,8 +17,8 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import count
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
-from evenhand.policy.held_out import comparisons
 from evenhand.policy.saving import fingerprint
+from evenhand.policy.standings import comparisons
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.constraints.outlook import chance, missed
 from evenhand.problem.constraints.stated import Stated, state

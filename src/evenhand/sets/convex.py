@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.cvx import attempt, constant, cvxpy
 from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import attempt, constant, cvxpy
 from evenhand.core.norms import Norm, known_norm, length, order
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import picklable, whole

@@ -9,10 +9,10 @@ import numpy as np
 
 from evenhand.core.views import addresses
 from evenhand.environments.base import Environment
+from evenhand.policy.kernels.views import views
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.policy.state import PolicyState
-from evenhand.policy.viewing import views
 from evenhand.run.blocks import Blocks
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import advance

@@ -14,7 +14,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments.base import Arrival, Environment, World
 from evenhand.goals.linear_reward import indifferent
-from evenhand.models.null_model import NullModel
+from evenhand.models.tabular import NullModel
 from evenhand.policy import checks
 from evenhand.policy.policy import Policy
 from evenhand.testing.promises import (

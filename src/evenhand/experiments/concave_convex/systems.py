@@ -15,8 +15,7 @@ from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes import bwcr, fw_dual, greedy_bwk, lin_cbwk, pd_bwk, resolving, ucb_bwcr, ucb_bwk
-from evenhand.recipes._sides import Updates
-from evenhand.recipes.bwcr import theoretical_gamma
+from evenhand.recipes.bwcr import Updates, theoretical_gamma
 
 UPDATES: tuple[Updates, ...] = ("primal", "dual")
 SCALE = 1.0 / 32.0  # of the theory's gamma, for all systems, worlds and lengths

@@ -31,8 +31,7 @@ from evenhand.recipes import (
     two_stage_square_cbwk,
     uniform,
 )
-from evenhand.recipes.square_cbwk import square_cbwk_rate
-from evenhand.recipes.two_stage_square_cbwk import linear_exploration
+from evenhand.recipes.square_cbwk import linear_exploration, square_cbwk_rate
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, table
 from evenhand.run.optimum import draw, opt

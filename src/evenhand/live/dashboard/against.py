@@ -12,7 +12,7 @@ from evenhand.core.types import Floats
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.uses import Moments
 from evenhand.objectives import Objective
-from evenhand.policy.held_out import Comparison, comparisons
+from evenhand.policy.standings import Comparison, comparisons
 from evenhand.policy.status import Status
 from evenhand.problem.problem import Problem
 

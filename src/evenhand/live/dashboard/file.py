@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenhand.core.beside import beside
 from evenhand.core.errors import MissingExtra
+from evenhand.core.files import beside
 from evenhand.core.validate import on_disk
 from evenhand.live.dashboard.watched import Watched
 

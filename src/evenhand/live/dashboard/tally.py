@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.checked import has
 from evenhand.core.types import Floats
-from evenhand.live.cases import Named, Ranged
+from evenhand.live.cases import Declares, Ranged
 from evenhand.live.dashboard.clipped import LATEST, Clipped
 from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
 from evenhand.live.dashboard.recent import SHOWN, Delays, Line, Recent
@@ -385,7 +386,7 @@ class Tally:
         plays, forced, encoder = body["a"], bool(body["f"]), self._campaign.encoder
         if "k" in body:
             known = np.array(body["k"], float)
-        elif "case" not in body or (isinstance(encoder, Named) and "known" not in body):
+        elif "case" not in body or ("known" not in body and has(encoder, Declares) and encoder.declares):
             known, now = self.uses.plain(plays)
             return _Open(at, plays, known, forced, None, now)
         else:

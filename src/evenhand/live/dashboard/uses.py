@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.types import Bools, Floats
 from evenhand.live.life import OnExpiry
-from evenhand.policy import books, checks, entries, named
+from evenhand.policy import books, checks, entries, outcome_names as named
 from evenhand.policy.status import Account, objective
 from evenhand.problem.problem import Problem
 
@@ -52,6 +52,7 @@ class Uses:
         self._objective = [i for i, *_ in rows]  # the columns of its outcomes
         self._width = books.start(problem, 1).shape[2]
         self._plain: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        self._same: dict[tuple[tuple[int, ...], bytes, str], Floats] = {}
         known = [(name, problem.names[i]) for name, i in zip(self.names, self._columns, strict=True)]
         places = [(name, problem.known.index(outcome)) for name, outcome in known if outcome in problem.known]
         self._least = [(name, j, min(0.0, float(problem.declared[:, j].min()))) for name, j in places]
@@ -106,6 +107,14 @@ class Uses:
 
     def arrived(self, plays: Sequence[int], known: Floats, said: Any) -> Floats:
         """Return the increments of a decision with its outcome."""
+        found = self._same.get(key := (tuple(plays), known.tobytes(), repr(said)))  # most outcomes are 0 or 1
+        if found is None:
+            if len(self._same) == _MOST:
+                self._same.clear()
+            found = self._same[key] = self._arrived(plays, known, said)
+        return found.copy()
+
+    def _arrived(self, plays: Sequence[int], known: Floats, said: Any) -> Floats:
         problem, played = self._problem, np.array([plays])
         y, observed, exposed = named.outcomes(problem, len(plays), said)
         missing = np.zeros((1, len(plays), len(problem.names)), bool)

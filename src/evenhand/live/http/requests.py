@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, Metric
 from evenhand.live.http.places import OTHER, Place
 
 ENDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # of the histogram, in seconds
+_MOST = 1_000  # places and statuses that are looked up once: clients can ask for any
 
 
 class Requests:
@@ -25,14 +26,25 @@ class Requests:
         self._counts = Counter("evenhand_requests", text, (*labels, "status"), registry=self._all)
         text = "Seconds until requests were answered."
         self._times = Histogram("evenhand_request_seconds", text, labels, buckets=ENDS, registry=self._all)
+        self._each: dict[tuple[Place, int], tuple[Counter, Histogram]] = {}  # to look labels up takes longer
 
     def add(self, place: Place, status: int, seconds: float) -> None:
-        """Count a request; names of campaigns that are not there would be without end."""
+        """Count a request."""
+        found = self._each.get(key := (place, status))
+        if found is None:
+            found = self._of(place, status)
+            if len(self._each) < _MOST:
+                self._each[key] = found
+        count, times = found
+        count.inc()
+        times.observe(seconds)
+
+    def _of(self, place: Place, status: int) -> tuple[Counter, Histogram]:
+        """Look up what counts requests; names of campaigns that are not there would be without end."""
         known = place.campaign is None or place.campaign in self.names
         campaign = (place.campaign or "") if self.labelled and known else ""
         route = place.route if known else OTHER
-        self._counts.labels(campaign, route, status).inc()
-        self._times.labels(campaign, route).observe(seconds)
+        return self._counts.labels(campaign, route, status), self._times.labels(campaign, route)
 
     def shown(self, names: Iterable[str]) -> Iterator[Metric]:
         """Yield the counts and times of requests of some campaigns, and of those that are of none."""

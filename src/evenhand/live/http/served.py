@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from time import monotonic
+from typing import NamedTuple, TypeVar
 
 from prometheus_client import Metric
 
-from evenhand.core.short_turns import short_turns
+from evenhand.core.pauses import short_turns
 from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http.commits import Commits
@@ -22,6 +23,21 @@ from evenhand.live.http.upkeep import Upkeep, keeping_up
 from evenhand.policy.status import Status
 
 T = TypeVar("T")
+SOON = 0.075  # seconds for which metrics wait for the state of a campaign, if they know an earlier one
+
+
+class _Seen(NamedTuple):
+    """The state of a campaign at a time, or why it could not be read."""
+
+    families: Sequence[Metric]
+    at: float
+    error: Exception | None = None
+
+    def aged(self) -> list[Metric]:
+        """Return the state with its age."""
+        age = Metric("evenhand_state_age_seconds", "Seconds since the state of the campaign was read.", "gauge")
+        age.add_sample(age.name, {}, monotonic() - self.at)
+        return [*self.families, age]
 
 
 class Served:
@@ -36,7 +52,9 @@ class Served:
         self.readiness = Readiness(campaign)
         self._reader = ThreadPoolExecutor(1, "evenhand reports")  # reports wait for the campaign's lock anyway
         self._explainer = ThreadPoolExecutor(1, "evenhand explanations")  # each may fold 10,000 events again
-        self.upkeep = Upkeep(lambda: self._reader.submit(_beside, self.stand))
+        self._look: Future[_Seen] | None = None
+        self._seen: _Seen | None = None
+        self.upkeep = Upkeep(lambda: self._reader.submit(_beside, self.tally.update))
 
     async def reading(self, call: Callable[[], T]) -> T:
         """Call in the thread for reports."""
@@ -52,9 +70,26 @@ class Served:
         self.tally.update()
         return status
 
-    def standing(self) -> list[Metric]:
-        """Return the state of the campaign, for metrics."""
-        return list(standing(self.campaign, self.stand(), self.tally, self.commits.waiting()))
+    async def standing(self) -> list[Metric]:
+        """Return the state of the campaign, for metrics; an earlier one while a page or an erasure takes long."""
+        if self._look is None or self._look.done():
+            self._look = self._reader.submit(_beside, self._see)
+        known = self._seen is not None and self._seen.error is None
+        await asyncio.wait([asyncio.wrap_future(self._look)], timeout=SOON if known else None)
+        assert self._seen is not None
+        if self._seen.error is not None:
+            raise self._seen.error
+        return self._seen.aged()
+
+    def _see(self) -> _Seen:
+        """Read the state of the campaign."""
+        begun = monotonic()
+        try:
+            each = standing(self.campaign, self.stand(), self.tally, self.commits.waiting())
+            self._seen = _Seen(list(each), begun)
+        except Exception as error:  # which whoever asks is told
+            self._seen = _Seen((), begun, error)
+        return self._seen
 
 
 def _beside(call: Callable[[], T]) -> T:
@@ -77,7 +112,7 @@ class Hall:
     async def metrics(self, names: Iterable[str]) -> str:
         """Format the metrics of some campaigns."""
         each = [(name, self.each[name]) for name in names]
-        standings = await asyncio.gather(*(served.reading(served.standing) for _, served in each))
+        standings = await asyncio.gather(*(served.standing() for _, served in each))
         return metrics({name: z for (name, _), z in zip(each, standings, strict=True)}, self.requests, self.quotas)
 
     @asynccontextmanager

@@ -12,6 +12,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.live.dashboard.tally import EVERY
 from evenhand.live.http.answers import LOG
 
+_PARTS = 10  # readings of the log until a tally is kept: a long reading would delay all requests meanwhile
 SECONDS = 5.0  # from one look at the log to the next, where nobody asks
 _PAUSE = 0.01  # seconds between two turns of learning corrections, so that requests come first
 
@@ -51,7 +52,7 @@ class Upkeep:
     def count(self, verbs: int) -> None:
         """Count requests, from one thread."""
         self._count += verbs
-        if self._count >= EVERY and (self._under_way is None or self._under_way.done()):
+        if self._count >= EVERY // _PARTS and (self._under_way is None or self._under_way.done()):
             self._count, self._under_way = 0, self._read()
 
 

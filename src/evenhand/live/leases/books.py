@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Conflict, Event, Unknown, read
 from evenhand.live.leases.ledger import Ledger, Line, line_in
-from evenhand.live.stores.base import Readable
 
 _NEWS = 0.02  # of the rounds of a campaign, after which its report is written though nothing moved
 
@@ -35,27 +33,6 @@ def books(name: str, events: Iterable[Event]) -> Ledger:
         silent.discard(campaign)
     stated = read(pool_event(name, first))
     return Ledger(name=name, **stated, lines=lines, silent=frozenset(silent), chains=chains)
-
-
-def is_pool(store: Readable, name: str) -> bool:
-    """Return whether a log of a store is that of a pool."""
-    first = next(iter(store.scan(name)), None)
-    return first is not None and first.kind == "leased"
-
-
-def refuse_pool(store: Readable, name: str) -> None:
-    """Refuse the name of a pool where that of a campaign is expected.
-
-    Raises:
-        InvalidInput: it is one.
-    """
-    if is_pool(store, name):
-        raise InvalidInput("name", "that of a campaign", f"{name!r}, which is a pool of leases")
-
-
-def campaigns_of(store: Readable) -> list[str]:
-    """Return the names of the campaigns of a store, without pools."""
-    return [name for name in store.campaigns() if not is_pool(store, name)]
 
 
 def differs(before: Line | None, line: Line) -> bool:

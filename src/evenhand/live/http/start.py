@@ -1,0 +1,259 @@
+"""Starts a server of campaigns from their problem files, or from their logs alone."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from evenhand.core.compiling import COMPILING
+from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
+from evenhand.core.validate import on_disk
+from evenhand.live.campaign import Campaign
+from evenhand.live.clocks import accept_clock
+from evenhand.live.commands import note_unused
+from evenhand.live.elsewhere import make_folder
+from evenhand.live.events import Busy, Damaged, Leap, Unknown, read
+from evenhand.live.files import open_stated
+from evenhand.live.http.app import check_names
+from evenhand.live.http.server import check_address, serve
+from evenhand.live.leases.lease import lease_of
+from evenhand.live.leases.opening import open_leased
+from evenhand.live.leases.pool import Pool
+from evenhand.live.leases.serving import settling
+from evenhand.live.life import OnExpiry
+from evenhand.live.opening import campaigns_of
+from evenhand.live.phases import begins
+from evenhand.live.stores.base import Store
+from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.tokens import Tokens
+from evenhand.live.verbs import check_text
+from evenhand.problem.ended import After
+
+_LONGEST = 30.0  # seconds for which a server that starts tries to write to its store
+_PAUSE = 0.5  # seconds between tries, each of which waits for its turn itself
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The options with which a campaign of a problem file is opened; see `open_campaign`."""
+
+    log_path: Path | None
+    learn: bool | float  # the weight of a row, or whether rows are learned at all
+    switch: bool  # whether a campaign that runs under another policy continues with this one
+    seed: int | None = None  # None takes that of the campaign, or of `open_campaign` for a new one; so the next three
+    patience: float | None = None
+    on_expiry: OnExpiry | None = None
+    after: After | None = None
+    accept_clock: bool = False  # whether the clock is right though it is far ahead of the log
+    lease: str | None = None  # the store of the pool from which budgets are leased; None if they are own ones
+    pool: str | None = None  # its name; None takes the only one there
+    new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
+    named: bool = True  # whether the names of campaigns were stated; else they are those of the problem files
+
+    def terms(self) -> dict[str, Any]:
+        """Return the stated terms."""
+        stated = {name: getattr(self, name) for name in ("seed", "patience", "on_expiry", "after")}
+        return {name: value for name, value in stated.items() if value is not None}
+
+
+class Address(NamedTuple):
+    """The place and the guards of a server; see `evenhand.live.http.serve`."""
+
+    host: str
+    port: int
+    token: str | Tokens | None
+    hosts: Sequence[str]
+    known: bool = False
+    log: Literal["json", "text"] | None = None
+
+
+def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> None:
+    """Open or continue campaigns of problem files, and serve them until the process is told to stop.
+
+    Args:
+        each: the problem file of each campaign, by its name; None continues the campaign as its log has it.
+        url: of the store of all of them.
+        opening: how they are opened.
+        at: where the server listens.
+
+    Raises:
+        InvalidInput, Conflict, Busy: as for `open_campaign` and `evenhand.live.http.serve`.
+        MissingExtra: a package that the server needs is not installed.
+    """
+    check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
+    check_names(list(each))
+    for name in each:
+        check_text("name", name)
+        expect(url, name, opening.new)
+    if opening.new is None and not opening.named:
+        refuse_beside(url, list(each))
+
+    def ready(address: str) -> None:
+        print(f"{address} (Ctrl-C stops)", flush=True)
+
+    COMPILING.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
+    before = there(url)
+    for path in filter(None, each.values()):  # before a folder is made; it may be a pipe, which is read once
+        with on_disk(str(path), "a file that can be read"):
+            path.stat()
+    make_folder(url)
+    for name in each if opening.accept_clock else ():
+        accept_clock(url, name)
+    with ExitStack() as open_:
+        pool = None if opening.lease is None else open_.enter_context(Pool.open(opening.lease, opening.pool))
+        _note_others(before, each)
+        found: list[Campaign] = []
+        for name, problem_path in each.items():
+            store = found[0].store if found else url  # the first one closes it
+            found.append(open_.enter_context(_noted(problem_path, store, name, opening, pool)))
+            _say(found[-1], name not in before)
+        open_.enter_context(settling(found, pool))
+        try:
+            serve(found, **at._asdict(), ready=ready)
+        finally:
+            with suppress(Busy, Damaged):  # which the clients were told
+                for made in found:
+                    print(f"{made.name}: head {made.head()}", flush=True)
+
+
+def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
+    """Open a campaign, and print what it warns of, and which options it does not use."""
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", EvenhandWarning)
+        made = _retry(lambda: _opened(problem_path, store, name, opening, pool))
+    for note in notes:
+        print(f"note: {note.message}", file=sys.stderr)
+    stated = opening.terms()
+    for term, value in stated.items():
+        kept = made.terms.seed if term == "seed" else getattr(made.life, term)
+        if value != kept:
+            option = term.replace("_", "-")
+            print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
+    if "after" not in stated and problem_path is not None:
+        note_unused(problem_path, made)
+    return made
+
+
+def _retry(call: Callable[[], Campaign]) -> Campaign:
+    """Open a campaign, and wait while others keep the store busy, as while they switch or erase."""
+    end = time.monotonic() + _LONGEST
+    while True:
+        try:
+            return call()
+        except Leap:
+            raise
+        except Busy as error:
+            if time.monotonic() > end:
+                raise
+            print(f"note: it is tried again: {error}", file=sys.stderr, flush=True)
+            time.sleep(_PAUSE)
+
+
+def _note_others(before: Collection[str], named: Collection[str]) -> None:
+    """Say what else the store has where a campaign begins there, as a mistyped name begins one with whole budgets."""
+    others = [name for name in before if name not in named]
+    if others and not set(named) <= set(before):
+        print(f"note: the store has {others} as well; --campaign NAME continues one of them", file=sys.stderr)
+
+
+def _say(made: Campaign, new: bool) -> None:
+    found = "new campaign" if new else f"found {made.head().seq:,} events"
+    told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
+    life = "" if made.life.state == "running" else f"; {made.life.told}"
+    print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
+
+
+def _opened(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
+    """Open a campaign; no store is made for a problem file that cannot be read."""
+    log, learn, switch, terms = opening.log_path, opening.learn, opening.switch, opening.terms()
+    if pool is not None:
+        return open_leased(pool, store, name, problem_path, log_path=log, learn=learn, terms=terms, switch=switch)
+    made = open_stated(store, name, problem_path, log_path=log, learn=learn, stated=terms, switch=switch)
+    if (lease := lease_of(made.encoder)) is not None:
+        told = f"takes in no more of pool {lease.pool!r} and returns nothing, as --lease does not name its store"
+        print(f"note: {name} {told}", file=sys.stderr)
+    return made
+
+
+def expect(url: str, name: str, new: bool | None) -> None:
+    """Refuse a campaign that is there and has to be new, or the other way round; no store is made for that.
+
+    Raises:
+        InvalidInput: there is no such store; or the campaign exists, and has to be new.
+        Unknown: the campaign is not there, and has to be.
+    """
+    if new is None:
+        return
+    try:
+        with closing(connect_to_read(url)) as store:
+            found = list(store.campaigns())
+    except MissingFile:
+        if not new:
+            raise
+        return
+    if not new and name not in found:
+        raise Unknown(f"no campaign {name!r}; the store has {found}")
+    if new and name in found:
+        raise InvalidInput("campaign", "a new one, as --new says", f"{name!r}, which is in the store")
+
+
+def names_of(url: str, names: Sequence[str] | None) -> list[str]:
+    """Return the campaigns that a server continues without problem files: those named, or all whose logs keep one.
+
+    Raises:
+        InvalidInput: the store is not there, or has no campaign, or none whose log keeps a problem file.
+        Unknown: it has none of a name.
+    """
+    found = there(url)
+    if not found:
+        expected = (
+            "one that has a campaign, or a problem file that begins one: evenhand serve PROBLEM.toml --store STORE"
+        )
+        raise InvalidInput("store", expected, "neither")
+    for name in names or ():
+        if name not in found:
+            raise Unknown(f"no campaign {name!r}; the store has {found}")
+    if names:
+        return list(names)
+    with closing(connect_to_read(url)) as store:
+        kept = [name for name in found if "units" in read(begins(store, name)[-1])["encoding"]]
+    if not kept:
+        expected = "one that was opened with a problem file; others are served by `evenhand.live.http.serve`"
+        raise InvalidInput("store", expected, f"one with {found}, which were not")
+    for name in found:
+        if name not in kept:
+            print(f"note: {name} is not served: its policy was written in Python, and is in no log", file=sys.stderr)
+    return kept
+
+
+def there(url: str) -> list[str]:
+    """Return the names of the campaigns in a store; none where there is no store, which is not made."""
+    try:
+        with closing(connect_to_read(url)) as store:
+            return campaigns_of(store)
+    except MissingFile:
+        return []
+
+
+def refuse_beside(url: str, names: Sequence[str]) -> None:
+    """Refuse to begin a campaign beside others, with whole budgets, under a name that only its problem file states.
+
+    Raises:
+        InvalidInput: the store has campaigns other than these, and not all of these.
+    """
+    found = there(url)
+    missing = [name for name in names if name not in found]
+    others = [name for name in found if name not in names]
+    if missing and others:
+        expected = (
+            f"a stated name, as the store has {found}: `--campaign {shlex.quote(others[0])}` without a file "
+            f"continues that one, `--campaign {shlex.quote(missing[0])}` begins another one, with budgets of its own"
+        )
+        raise InvalidInput("campaign", expected, f"none, and no campaign {missing[0]!r}")

@@ -1,0 +1,264 @@
+"""Reads a randomised log by a problem file: what replays, values, curves and campaigns learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from evenhand.core import faces
+from evenhand.core.checked import checked
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats, Texts
+from evenhand.core.validate import file
+from evenhand.environments.logged import Logged
+from evenhand.logs.arrow import FRAME, Frame, arrow_table, is_parquet, names_of, read_frame, read_parquet
+from evenhand.logs.bad_rows import BadRows, with_levels
+from evenhand.logs.checks.repeats import is_owner
+from evenhand.logs.columns import Columns, Names, Packed
+from evenhand.logs.dates import days
+from evenhand.logs.encoding import Encoded, encode
+from evenhand.logs.problem_file import Stated, read_spec, stated_name
+from evenhand.logs.reading import Form, form_of, header_of, read_csv
+from evenhand.logs.spec import Spec
+from evenhand.logs.toml import locate_keys
+from evenhand.problem.problem import Problem
+
+ORDERS = 3  # orders of each resample: enough to separate the variance between cases from that of the order
+
+
+@runtime_checkable
+class Restated(Protocol):
+    """A log with its own columns for actions, probabilities and outcomes, such as the decisions of a campaign."""
+
+    @property
+    def name(self) -> str: ...
+
+    def restated(self, spec: Spec) -> Spec:
+        """Return a specification that reads this log."""
+
+    def read(self, spec: Spec) -> Columns:
+        """Return the columns that a restated specification reads."""
+
+
+Source = str | Path | Frame | Restated  # a CSV or Parquet file, a folder of Parquet files, a data frame, or decisions
+_FORM = Form()
+_NONE: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Log:
+    """A randomised log, read by a problem file; see `read_log`.
+
+    Args:
+        name: of the file, of the folder, or "the data frame".
+        spec: what the columns mean.
+        encoded: the usable rows as numbers.
+        bad: the rows that are left out, and why.
+    """
+
+    name: str
+    spec: Spec
+    encoded: Encoded
+    bad: BadRows
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of the file, with the groups of the log."""
+        return self.spec.problem(self.encoded.levels)
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks about the log, such as how many clusters it has."""
+        z = self.encoded.clusters
+        told = [] if z is None else [f"the {len(self):,} rows are in {z.count:,} clusters by {z.column!r}"]
+        return [*self.encoded.notes, *told]
+
+    def __len__(self) -> int:
+        """The number of usable rows."""
+        return len(self.encoded.actions)
+
+    def __str__(self) -> str:
+        played = np.bincount(self.encoded.actions, minlength=len(self.problem.actions)).tolist()
+        shares = (f"{name} {count:,}" for name, count in zip(self.problem.actions, played, strict=True))
+        lines = [f"{self.name}: {len(self):,} usable rows of {self.bad.total:,}: {', '.join(shares)}"]
+        lines += [f"left out: {reason}" for reason in self.bad.messages()]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        first, *rest = str(self).split("\n")
+        return faces.table(first, [line.split(": ", 1) for line in rest])
+
+    def columns(self) -> Mapping[str, Floats | Texts]:
+        """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""
+        read = with_levels(self.spec, self.bad.columns)
+        found: dict[str, Floats | Names] = {}
+        day = partial(days, order=self.spec.form.dates)
+        for c in self.spec.numeric:
+            found[c] = self.bad.kept(read.names(c).floats(day) if c in self.spec.dates else read.numbers(c))
+        for c in self.spec.categorical:
+            names = read.names(c)
+            found[c] = Names(self.bad.kept(names.codes), names.values)
+        return Packed(found)
+
+    def environment(self, *, shuffles: int | None = None) -> Logged:
+        """Build the environment that replays the log, for `simulate` and `compare`.
+
+        Args:
+            shuffles: how many replicas read the rows in an order of their own; those beyond are resamples. None leaves
+                all replicas shuffles.
+        """
+        return environment(self.problem, self.encoded, shuffles=shuffles)
+
+
+@checked
+def read_log(log: Source, problem: Stated) -> Log:
+    """Read a randomised log by a problem file.
+
+    Args:
+        log: a CSV file, a Parquet file or a folder of them, a data frame of pandas, polars or pyarrow, or the decisions
+            of a campaign (`evenhand.live.decisions`).
+        problem: a TOML file that states what the columns mean, or a mapping as `tomllib` reads it.
+
+    Raises:
+        InvalidInput: a key or a column is wrong, too many rows are bad, or the file does not state how actions were
+            drawn; the error names them.
+        MissingExtra: pyarrow is needed for data frames and Parquet, and is not installed.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("letter;visit\\n" + "yes;1\\nno;0\\n" * 100)
+    >>> _ = (folder / "problem.toml").write_text('''
+    ... maximize = "visit"
+    ... horizon = 50
+    ... action = { column = "letter", values = { no = "none", yes = "letter" } }
+    ... propensity = { constant = 0.5 }
+    ... outcomes = { visit = { range = [0, 1] } }
+    ... ''')
+    >>> print(read_log(folder / "log.csv", folder / "problem.toml"))
+    log.csv: 200 usable rows of 200: none 100, letter 100
+    note: log.csv was found to be fields separated by semicolons
+    """
+    return read_rows(log, read_replayed(problem, log))
+
+
+def read_replayed(problem: Stated, log: Source | None = None) -> Spec:
+    """Read a problem file that states what a replay needs: how the log chose its actions, and its times if any.
+
+    A log may restate it; see `Restated`.
+
+    Raises:
+        InvalidInput, InfeasibleProblem: as for `read_spec`; or the file does not state it.
+    """
+    spec, name = read_spec(problem), stated_name(problem)
+    if isinstance(log, Restated):
+        return log.restated(spec)
+    if spec.until is not None and spec.time is None:
+        raise InvalidInput(f"{name}: time", "the column of the times of cases, beside until", "nothing")
+    with locate_keys(spec.origin, name):
+        _ = spec.logged
+    if spec.propensity is None:
+        expected = "a column or a constant, the probability with which the log chose its actions"
+        raise InvalidInput(f"{name}: propensity", expected, "nothing")
+    return spec
+
+
+def read_rows(log: Source, spec: Spec, absent: Collection[str] = ()) -> Log:
+    """Read a log by a specification.
+
+    Args:
+        log, spec: as above.
+        absent: the actions that may have no row, such as those that came after the log.
+
+    Raises:
+        InvalidInput: the file, one of its columns, or too many of its rows cannot be used.
+    """
+    name, log = name_of(log), held(log)
+    with locate_keys(spec.origin, name):
+        _ = spec.logged
+        columns = log.read(spec) if isinstance(log, Restated) else _read(log, spec)
+        bad = BadRows.none(columns)
+        encoded = encode(spec, columns, bad, name, absent)
+    return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
+
+
+def _read(log: Source, spec: Spec) -> Columns:
+    """Read the columns of a specification, and those that are named like whom rows are about, if it states none."""
+    if spec.cluster is None:
+        with suppress(InvalidInput):  # as of a column of lists, which nobody asked for
+            names = names_in(log, spec.places, spec.form)
+            owners = [c for c in names if is_owner(c) and c not in spec.places and names.count(c) == 1]
+            more = spec.places | dict.fromkeys(owners, "the header")
+            return read_columns(log, more, numbers=spec.numbers, form=spec.form)
+    return read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
+
+
+def held(log: Source) -> Source:
+    """Return a log that can be read twice: of a data frame its columns, as a stream of them is read once."""
+    return arrow_table(log) if isinstance(log, Frame) else log
+
+
+def name_of(log: Source) -> str:
+    """Return the name of a log in reports and messages."""
+    if isinstance(log, Restated):
+        return log.name
+    return FRAME if isinstance(log, Frame) else file("log", log).name
+
+
+def read_columns(
+    log: Source,
+    places: Mapping[str, str],
+    *,
+    numbers: Collection[str] = (),
+    form: Form = _FORM,
+    most: int | None = None,
+) -> Columns:
+    """Read some columns of a log in any format; see `read_csv`."""
+    if isinstance(log, Frame):
+        return read_frame(log, places, numbers=numbers, form=form, most=most)
+    path = file("log", log)
+    read = read_parquet if is_parquet(path) else read_csv
+    return read(path, places, numbers=numbers, form=form, most=most)
+
+
+def names_in(log: Source, places: Mapping[str, str] = _NONE, form: Form = _FORM) -> list[str]:
+    """Return the names of all columns of a log; `places` and `form` as for `read_csv`, by which it is taken apart."""
+    if isinstance(log, Frame):
+        return names_of(log)
+    path = file("log", log)
+    return names_of(path) if is_parquet(path) else header_of(path, places, form)
+
+
+def separator_of(log: Source) -> str | None:
+    """Return the character between the fields of a CSV file, None for a log of another kind."""
+    if isinstance(log, Frame) or is_parquet(file("log", log)):
+        return None
+    return form_of(file("log", log), {}).separator
+
+
+def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = None) -> Logged:
+    """Build the environment of an encoded log."""
+    first = np.cumsum([0, *(len(g.names) for g in problem.groups)])
+    groups = [where + start for where, start in zip(encoded.groups, first[:-1], strict=True)]
+    return Logged(
+        problem=problem,
+        units=encoded.units,
+        layout=encoded.layout,
+        actions=encoded.actions,
+        propensities=encoded.propensities,
+        outcomes=encoded.outcomes,
+        groups=np.stack(groups, 1) if groups else np.zeros((len(encoded.actions), 0), np.int64),
+        known=encoded.known,
+        time=encoded.time,
+        clusters=None if encoded.clusters is None else encoded.clusters.numbers,
+        shuffles=shuffles,
+        orders=ORDERS,
+    )

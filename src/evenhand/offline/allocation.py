@@ -1,0 +1,321 @@
+"""The best actions of a long list under several limits, by linear programs of the cases at the margin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InfeasibleProblem
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.planning.moments import Block, Held, Terms
+from evenhand.planning.program import largest
+from evenhand.planning.smoothed_dual import minimise, scale_of
+
+_FREE = 2_000  # cases about which the first program decides
+_SAMPLE, _GROWS = 20_000, 8  # cases from which the first prices are, and by how much samples grow
+_MIXED = 100  # cases that are undecided when prices are smoothed least
+_HOTTEST, _FALL = 0.3, 0.25  # the first temperature of smoothed prices, and the factor from one to the next
+_STEPS = 30  # passes of Newton's method at each
+_PENALTIES = (1e4, 1e8)  # for a unit beyond a limit: of the largest worth, for the largest use of one case
+_PASSES = 40
+_EXACT = 1e-9  # of the largest worth, per case: how far the optimum may be away
+_MORE = 1e-6  # of the largest use of a case, beyond limits: so that prices are those of more, also of nothing
+_WITHIN = 1e-9  # of the largest use, per case: sums are rounded
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Resource:
+    """The use of a resource by each action, and the limits on it.
+
+    Equation: mean_i factor[m, groups_i] use[i, a_i] <= most[m] for every limit m.
+
+    Args:
+        use: `(N,A)`, or `(1,A)` if it is that of every case.
+        most: `(M)` the limits, per case.
+        factor: `(M,G)` of the cases of each group in each limit.
+        groups: `(N)` the group of every case; None if there is one.
+        units: `(M)` the largest use of one case, with its factor; 1 where there is none.
+    """
+
+    use: Floats
+    most: Floats
+    factor: Floats
+    groups: Ints | None
+    units: Floats
+
+    @staticmethod
+    def budget(use: Floats, most: float) -> Resource:
+        """Limit the average use of all cases."""
+        units = np.array([_largest(use)])
+        return Resource(use=use, most=np.array([most]), factor=np.ones((1, 1)), groups=None, units=units)
+
+    @staticmethod
+    def parity(use: Floats, groups: Ints, tolerance: float) -> Resource:
+        """Limit how far the average use of each group is from that of all, in both directions."""
+        sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
+        apart = np.diag(len(groups) / sizes[1]) - 1.0
+        both = np.concatenate([apart, -apart])
+        most, units = np.full(len(both), tolerance), largest(both) * _largest(use)
+        return Resource(use=use, most=most, factor=both, groups=sizes[0], units=units)
+
+    def of(self, rows: Ints) -> Resource:
+        """Return the same for some cases; the limits remain those of all."""
+        use = self.use if len(self.use) == 1 else self.use[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return replace(self, use=use, groups=groups)
+
+    def used(self, actions: Ints, by: Bools | None = None) -> Floats:
+        """Sum the use of each limit by the actions of all cases, or of some, `(N),(N)->(M)`."""
+        own = self.use[0, actions] if len(self.use) == 1 else self.use[np.arange(len(actions)), actions]
+        return self.summed(own if by is None else np.where(by, own, 0.0))
+
+    def summed(self, own: Floats) -> Floats:
+        """Sum the use of all cases by limit, `(N)->(M)`."""
+        if self.groups is None:
+            return self.factor[:, 0] * float(own.sum())
+        return np.asarray(self.factor @ np.bincount(self.groups, own, self.factor.shape[1]))
+
+    def uses(self) -> Floats:
+        """Return the use of each limit by every action of every case, `->(M,N,A)`."""
+        factor = self.factor if self.groups is None else self.factor[:, self.groups]
+        return factor[:, :, None] * self.use
+
+    def charge(self, worth: Floats, prices: Floats) -> None:
+        """Subtract the cost of every action's use at prices of the limits, `(N,A),(M)->`."""
+        groups = np.zeros(1, np.int64) if self.groups is None else self.groups
+        _charge(worth, self.use, np.asarray(prices @ self.factor), groups)
+
+
+def net(worth: Floats, resources: Sequence[Resource], prices: Sequence[Floats]) -> Floats:
+    """Return the worth of actions minus their use at some prices, `(N,A)->(N,A)`."""
+    found = worth.copy()
+    for resource, price in zip(resources, prices, strict=True):
+        resource.charge(found, price)
+    return found
+
+
+@kernel
+def _charge(worth: Floats, use: Floats, prices: Floats, groups: Ints) -> None:
+    """Take off the use of a resource at the price in each group, `(N,A),(N,A),(G),(N)->`; `(1,A)` and `(1)` for all."""
+    differ, grouped = len(use) > 1, len(groups) > 1
+    for i in range(len(worth)):
+        j, price = i if differ else 0, prices[groups[i if grouped else 0]]
+        for a in range(worth.shape[1]):
+            worth[i, a] -= price * use[j, a]
+
+
+def _largest(use: Floats) -> float:
+    return float(largest(use.reshape(1, -1))[0])
+
+
+class Allocation(NamedTuple):
+    """The best actions of all cases within some limits."""
+
+    actions: Ints  # (N,)
+    prices: tuple[Floats, ...]  # by resource, (M,) what one more unit per case is worth per case
+    value: float  # of the optimum, which has lotteries in a few cases; per case
+
+
+def allocate(
+    worth: Floats,
+    resources: Sequence[Resource],
+    order: Ints,
+    near: tuple[Floats, ...] | None = None,
+    free: int = _FREE,
+) -> Allocation:
+    """Choose the actions with the greatest worth within limits, `(N,A)->(N)`.
+
+    Equation: max mean_i sum_a p_ia w_ia s.t. the limits of all resources, where p_i is a lottery.
+
+    At the prices of the limits, one action is the best by far in most cases. These actions are taken as given, and a
+    linear program decides about the cases at the margin. Its prices are new: where an action that was taken as given is
+    not the best at these, a program with more cases is solved. At the end no case has a better action at the prices of
+    the program, so its optimum is that of the whole list, by duality.
+
+    At most as many cases as limits bind have a lottery of several actions. Each gets one of these: that which uses
+    least at the prices. So one budget is kept, and several limits are exceeded by what a few cases use.
+
+    Args:
+        worth: `(N,A)`.
+        resources: what actions use in each case.
+        order: `(N)` all cases; of cases that are alike, those that come first have the first of their actions.
+        near: prices that are close to the best ones, if some are known.
+        free: the number of cases about which the first program decides.
+
+    Raises:
+        InfeasibleProblem: no lotteries keep to the limits.
+
+    >>> worth = np.array([[0.0, 3.0], [0.0, 2.0], [0.0, 1.0], [0.0, 0.5]])
+    >>> money = Resource.budget(np.array([[0.0, 1.0]]), 0.5)
+    >>> even = Resource.parity(money.use, np.array([0, 0, 1, 1]), 0.0)
+    >>> allocate(worth, [money], np.arange(4)).actions.tolist()
+    [1, 1, 0, 0]
+    >>> allocate(worth, [money, even], np.arange(4)).actions.tolist()
+    [1, 0, 1, 0]
+    """
+    if not resources:
+        best = _best(worth)[0]
+        return Allocation(best, (), float(worth[np.arange(len(worth)), best].mean()))
+    first = _first(worth, resources, order) if near is None else near
+    for penalty in _PENALTIES:
+        found, beyond = _sift(worth, resources, order, first, free, penalty)
+        if beyond <= 1e-6 + _WITHIN * len(worth):
+            return found
+    raise InfeasibleProblem("no policy keeps to all limits of the list")
+
+
+def _sift(
+    worth: Floats, resources: Sequence[Resource], order: Ints, prices: tuple[Floats, ...], free: int, penalty: float
+) -> tuple[Allocation, float]:
+    """Solve with a price of what is beyond limits; returns also the largest use beyond one."""
+    count = len(worth)
+    size = float(largest((worth - worth[:, :1]).reshape(1, -1))[0])
+    for _ in range(_PASSES):
+        best, ahead = _best(net(worth, resources, prices))
+        # all cases that are as near as the last one: where many are alike, they are one in the program
+        near = ahead <= np.partition(ahead, free)[free] if free < count else np.ones(count, bool)
+        given, rows = np.flatnonzero(~near), order[near[order]]
+        left = [count * z.most - z.used(best, ~near) for z in resources]
+        at = _program(worth, resources, rows, left, size, penalty)
+        if _missed(net(worth, resources, at.prices), best, given) <= _EXACT * size * count:
+            break
+        prices, free = at.prices, 2 * free
+    value = at.value + float(worth[given, best[given]].sum())
+    best[rows] = at.actions
+    return Allocation(best, at.prices, value / count), at.beyond
+
+
+def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[Floats, ...]:
+    """Prices at which few cases are undecided: from samples that grow to all cases."""
+    block, terms = program_of(worth, resources)
+    scale = scale_of(block.take(order[:_SAMPLE]), terms)
+    prices, temperature, rows = np.zeros(len(terms.bound)), _HOTTEST, 0
+    while rows < len(worth):
+        rows = min(_SAMPLE if not rows else _GROWS * rows, len(worth))
+        some, coolest = block if rows == len(worth) else block.take(order[:rows]), _MIXED / rows
+        while True:
+            prices, _ = minimise(Held((some,)), terms, scale, prices, max(temperature, coolest), _STEPS)
+            if temperature <= coolest:
+                break
+            temperature *= _FALL
+    return tuple(np.split(prices, np.cumsum([len(z.most) for z in resources])[:-1]))
+
+
+class _Margin(NamedTuple):
+    """The optimum of some cases."""
+
+    actions: Ints  # (n,)
+    prices: tuple[Floats, ...]
+    value: float  # the sum
+    beyond: float  # the largest use beyond a limit, in units of the largest use of one case
+
+
+def _program(
+    worth: Floats, resources: Sequence[Resource], rows: Ints, left: Sequence[Floats], size: float, penalty: float
+) -> _Margin:
+    """Solve the linear program of some rows by HiGHS, with a variable for each action of those that are alike."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    worth, some = worth[rows], [z.of(rows) for z in resources]
+    facts = [
+        worth,
+        *(z.use for z in some if len(z.use) > 1),
+        *(z.groups[:, None] for z in some if z.groups is not None),
+    ]
+    _, first, kind, copies = np.unique(
+        np.hstack(facts), axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    kinds, n_actions = len(first), worth.shape[1]
+    units = np.concatenate([z.units for z in resources])
+    uses = np.concatenate([np.broadcast_to(z.of(first).uses(), (len(z.most), kinds, n_actions)) for z in some])
+    gain, limits = worth[first], len(units)
+    variables = np.arange(kinds * n_actions)
+    one_each = csr_array((np.ones(len(variables)), (variables // n_actions, variables)))
+    scaled = csr_array((uses / units[:, None, None]).reshape(limits, -1))
+    # The solver's tolerances are absolute, so worth and uses are scaled to a size of 1.
+    result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
+        np.concatenate([((gain[:, :1] - gain) / size).ravel(), np.full(limits, penalty)]),
+        A_ub=csr_array(hstack([scaled, -eye_array(limits)])),
+        b_ub=np.concatenate(left) / units + _MORE,
+        A_eq=csr_array(hstack([one_each, csr_array((kinds, limits))])),
+        b_eq=copies.astype(float),
+        method="highs-ipm",
+    )
+    if result.status != 0:
+        raise InfeasibleProblem(f"the linear program of the list was not solved: {result.message}")
+    chances, beyond = result.x[: len(variables)].reshape(kinds, n_actions), float(result.x[len(variables) :].max())
+    each = np.maximum(-result.ineqlin.marginals, 0.0) * size / units
+    prices = tuple(np.split(each, np.cumsum([len(z.most) for z in resources])[:-1]))
+    paid = -net(np.zeros_like(gain), [z.of(first) for z in some], prices)
+    return _Margin(_whole(chances, paid, kind.ravel(), copies), prices, float((chances * gain).sum()), beyond)
+
+
+def _whole(chances: Floats, paid: Floats, kind: Ints, copies: Ints) -> Ints:
+    """Give whole actions to cases of several kinds, `(K,A),(K,A),(n),(K)->(n)`; what is left is what costs least."""
+    counts = np.floor(chances + 1e-6).astype(np.int64)
+    sparing = np.where(chances > 1e-6, paid, np.inf).argmin(1)
+    counts[np.arange(len(counts)), sparing] += copies - counts.sum(1)
+    found = np.empty(len(kind), np.int64)
+    found[np.argsort(kind, kind="stable")] = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
+    return found
+
+
+@kernel
+def _best(worth: Floats) -> tuple[Ints, Floats]:
+    """The best action of every case, and how far it is ahead of the second, `(N,A)->(N),(N)`."""
+    best, ahead = np.empty(len(worth), np.int64), np.empty(len(worth))
+    for i in range(len(worth)):
+        at, first, second = 0, worth[i, 0], -np.inf
+        for a in range(1, worth.shape[1]):
+            if worth[i, a] > first:
+                at, first, second = a, worth[i, a], first
+            elif worth[i, a] > second:
+                second = worth[i, a]
+        best[i], ahead[i] = at, first - second
+    return best, ahead
+
+
+@kernel
+def _missed(worth: Floats, actions: Ints, rows: Ints) -> float:
+    """What the actions of some rows are worth less than the best ones, `(N,A),(N),(n)->()`."""
+    found = 0.0
+    for i in rows:
+        best = worth[i, 0]
+        for a in range(1, worth.shape[1]):
+            best = max(best, worth[i, a])
+        found += best - worth[i, actions[i]]
+    return found
+
+
+def program_of(worth: Floats, resources: Sequence[Resource]) -> tuple[Block, Terms]:
+    """State a list as a linear program over contexts, whose rows are the limits of all resources, `(N,A)->(M)`.
+
+    The first outcome is the worth. The use of a resource is another one: known if it is that of every case.
+    """
+    order = sorted(range(len(resources)), key=lambda j: len(resources[j].use) == 1)
+    alike = [resources[j].use[0] for j in order if len(resources[j].use) == 1]
+    each = [worth, *(resources[j].use for j in order if len(resources[j].use) > 1)]
+    places, cell = _cells(resources, len(worth))
+    weights = np.zeros(1 + len(resources))
+    weights[0] = 1.0
+    factors = [np.zeros((z.factor.shape[0], len(at), len(weights))) for z, at in zip(resources, places, strict=True)]
+    for j, (z, at) in enumerate(zip(resources, places, strict=True)):
+        factors[j][:, :, 1 + order.index(j)] = z.factor[:, at]
+    return Block(np.stack([np.ascontiguousarray(u.T) for u in each]), cell), Terms(
+        weights=weights,
+        known=np.array(alike).reshape(len(alike), worth.shape[1]),
+        factors=np.ascontiguousarray(np.swapaxes(np.concatenate(factors), 0, 1)),
+        bound=np.concatenate([z.most for z in resources]),
+    )
+
+
+def _cells(resources: Sequence[Resource], count: int) -> tuple[list[Ints], Ints]:
+    """Number the combinations of groups, `->(C) by resource, (N)`: the group of each in a combination, and of cases."""
+    groups = [np.zeros(count, np.int64) if z.groups is None else z.groups for z in resources]
+    each, cell = np.unique(np.array(groups), axis=1, return_inverse=True)
+    return list(each), cell.ravel()

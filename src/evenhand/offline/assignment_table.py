@@ -1,0 +1,326 @@
+"""A list with an action for every case: as a table, in words, as a picture and as a report."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import numpy as np
+
+from evenhand.core import faces
+from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame
+from evenhand.core.faces import amount
+from evenhand.core.files import RUN, beside, quoted_cell
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import file, on_disk
+from evenhand.logs.arrow import pyarrow_for
+from evenhand.logs.checks import Checks, fault_of, scope, told as warnings
+from evenhand.logs.columns import POINT
+from evenhand.logs.looks import FORESEEN, LISTED
+from evenhand.logs.reading import Form
+from evenhand.logs.units import MISSING
+from evenhand.offline import results
+from evenhand.offline.plans import Averages, HeldOut, Used
+from evenhand.offline.whom import Level, levels_of, table_of
+from evenhand.report import allowances, charts
+from evenhand.report.allowances import Allowance
+from evenhand.report.charts import Bar
+from evenhand.report.page import Page, Part
+from evenhand.report.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_FORM = Form()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Assignment:
+    """An action for every case of a list; print it, or write it as a CSV or Parquet file.
+
+    Args:
+        texts: by column, the cases as the file has them.
+        actions: the names of the actions.
+        chosen: `(N)` the number of the action of every case.
+        probability: `(N)` with which it was drawn: 1 where only it could be.
+        held_out: `(N)` whether a lottery drew it, so that the list can be evaluated afterwards.
+        expected: by outcome, `(N)` what the log lets expect of the chosen action.
+        objective: its name.
+        budgets: what the list uses of each.
+        parities: what the groups of each have on average.
+        log: the name of the file that was learned from.
+        checks: what is wrong with the log or the budget, a sentence each; None if nothing was found.
+        holdout: the lottery of the cases that are held out, and what it costs; None without one.
+        numeric: the features that are numbers or dates, in days, NaN if one is missing.
+        categorical: the columns of the others.
+        dates: which of the numbers are dates.
+        form: how the file of the list is written.
+    """
+
+    texts: Mapping[str, list[str]]
+    actions: tuple[str, ...]
+    chosen: Ints
+    probability: Floats
+    held_out: Bools
+    expected: Mapping[str, Floats]
+    objective: str
+    budgets: tuple[Used, ...]
+    parities: tuple[Averages, ...]
+    log: str
+    checks: Checks
+    holdout: HeldOut | None = None
+    numeric: Mapping[str, Floats] = field(default_factory=dict)
+    categorical: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    form: Form = _FORM
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """Who gets what, by level of every feature."""
+        columns: dict[str, Floats | list[str]] = dict(self.numeric)
+        gone = set(self.form.missing)
+        columns |= {c: [MISSING if z in gone else z for z in self.texts[c]] for c in self.categorical}
+        return tuple(levels_of(columns, np.eye(len(self.actions))[self.chosen], self.dates))
+
+    def headline(self) -> str:
+        """State the result in a sentence: how many get what, and what that uses."""
+        counts = np.bincount(self.chosen, minlength=len(self.actions)).tolist()
+        told = ", ".join(f"{count:,} {name}" for name, count in zip(self.actions, counts, strict=True) if count)
+        return "; ".join([f"Of {len(self.chosen):,} cases: {told}", *map(str, self.budgets)])
+
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return results.summary(self)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentences that follow the headline."""
+        yield from allowances.sentences(self._allowed)
+        mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
+        if (fault := fault_of(self.checks)) is not None:
+            yield f"The list is not to be relied on, as {fault}."
+        told = f"{mean} per case is predicted: an overestimate, as the highest were chosen"
+        yield f"{scope(self.checks)}By what {self.log} says, {told}."
+        for used in self.budgets:
+            yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."
+        if self.holdout is not None:
+            told = str(self.holdout)
+            yield (
+                f"So that the list can be judged, there are {told}." if self.holdout.cases else f"{told.capitalize()}."
+            )
+
+    def plot(self) -> Figure:
+        """Draw the share of cases with each action, and the averages of groups under a parity.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        from evenhand.offline.pictures import draw_shares  # matplotlib only when asked for
+        from evenhand.report.plots import figure_of
+
+        return figure_of(draw_shares(self._shares, self.parities, self.headline()))
+
+    @property
+    def _shares(self) -> dict[str, float]:
+        counts = np.bincount(self.chosen, minlength=len(self.actions)) / len(self.chosen)
+        return dict(zip(self.actions, counts.tolist(), strict=True))
+
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        return results.page(
+            self,
+            parts(self._shares, self.budgets, self.parities, list(self.tables()), self.levels),
+            notes=warnings(self.checks),
+            command=command,
+            settings={"log": self.log, "cases": len(self.chosen)} | allowances.setting(self._allowed),
+        )
+
+    @property
+    def _allowed(self) -> tuple[Allowance, ...]:
+        count = len(self.chosen)
+        return allowances.allowances({b.outcome: b.total / count for b in self.budgets}, count, "cases of the list")
+
+    def _columns(self) -> dict[str, list[object]]:
+        names = np.array(self.actions)[self.chosen].tolist()
+        found: dict[str, list[object]] = {name: list(z) for name, z in self.texts.items()}
+        found |= dict(zip(LISTED, (names, self.probability.tolist(), self.held_out.tolist()), strict=True))
+        return found | {FORESEEN + name: z.tolist() for name, z in self.expected.items()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with a row per case.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        columns = self._columns()
+        return data_frame(columns, list(columns))
+
+    def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
+        """Write a CSV file with a row per case, in the order of the list; or a Parquet file, where its name ends so.
+
+        A CSV file is written like the list: with the same separator, and the same decimal points or commas.
+        Expectations have 6 significant digits, and probabilities 10, so that values of the list are the same to 1e-9.
+        The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that spreadsheets read
+        its letters.
+
+        Args:
+            path: the file, which is replaced once it is complete. In Parquet, features that are numbers, chances
+                and expectations are numbers, a missing one is null, and texts stay as they are.
+            verbatim: whether texts stay as they are. By default those that a spreadsheet would run as a formula get an
+                apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are not plain numbers.
+
+        Raises:
+            InvalidInput: the file cannot be written.
+            MissingExtra: pyarrow is needed for Parquet, and is not installed.
+        """
+        path, columns = file("path", path), self._columns()
+        if path.suffix == SUFFIX:
+            numbers = {name: z for name, z in self.numeric.items() if name not in self.dates}
+            return write_parquet(path, columns, numbers)
+        with on_disk("path", "a file that can be written"), beside(path) as part, _new(part, self.form) as out:
+            rows = csv.writer(out, delimiter=self.form.separator or ",")
+            rows.writerow(columns if verbatim else map(quoted_cell, columns))
+            results = (_numbers(name, z, self.form.point) for name, z in columns.items())
+            rows.writerows(zip(*(z if verbatim else _cells(z) for z in results), strict=True))
+        return path
+
+    def __str__(self) -> str:
+        return results.text(self, self._head())
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        return results.html(self)
+
+    def _head(self) -> Iterator[str]:
+        count = len(self.chosen)
+        yield f"{count:,} cases, by what {self.log} says of {self.objective}"
+        yield from allowances.lines(self._allowed)
+        yield from warnings(self.checks)
+        for used in self.budgets:
+            yield f"{used}; one more is predicted to be worth {amount(used.price)} {self.objective}"
+        if self.holdout is not None:
+            yield str(self.holdout)
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables: of actions, and one per parity."""
+        rows = []
+        for a, name in enumerate(self.actions):
+            mine = self.chosen == a
+            means = [f"{z[mine].mean():.4f}" if mine.any() else "-" for z in self.expected.values()]
+            rows.append([name, f"{int(mine.sum()):,}", f"{mine.mean():.2%}", *means])
+        yield Table(["action", "cases", "share", *(f"expected {name}" for name in self.expected)], rows)
+        for parity in self.parities:
+            lines = [[name, f"{value:.4f}"] for name, value in parity.averages.items()]
+            yield Table([str(parity), "average"], lines)
+
+
+def _cells(column: list[object]) -> list[object]:
+    """Quote the texts of a column that a spreadsheet would run."""
+    if not any(isinstance(z, str) and z.startswith(RUN) for z in column):
+        return column
+    return [quoted_cell(z) if isinstance(z, str) else z for z in column]
+
+
+def _numbers(name: str, column: list[object], decimal: str) -> list[object]:
+    """Write numbers with as many digits as are read, and decimal commas where these are asked for."""
+    if not isinstance(column[0], float):
+        return column
+    digits = 6 if name.startswith(FORESEEN) else 10  # what divides outcomes later is nearly exact
+    return [_digits(float(z), digits).replace(POINT, decimal) for z in column if isinstance(z, float)]
+
+
+def _digits(z: float, digits: int) -> str:
+    """Write a number with some significant digits, or all before the point."""
+    return f"{z:.0f}" if 10.0**digits <= abs(z) < 1e15 else f"{z:.{digits}g}"
+
+
+def _new(path: Path, form: Form) -> TextIO:
+    return path.open("w", encoding=form.encoding or "utf-8", newline="")
+
+
+ACTIONS = (
+    "How many cases get each action, and what they are expected to bring per case by models of the log. Expectations "
+    "are predictions for actions that were chosen for the highest predictions, so they are too high on average. Only "
+    "outcomes can judge the list, afterwards."
+)
+BUDGET = "The bar is the part of the budget that the list uses, which is never more than all of it."
+PREDICTED = (
+    "The bar is the part of the budget that the list is predicted to use, which is never more than all of it. What it "
+    "will use is learned, and may be more: if the budget binds, about as often as not."
+)
+GROUPS = "The average per case in each group, held-out cases included; for learned outcomes, as models predict."
+WHO = "The share of each action among the cases with a level. Numbers are in bands of about equally many cases."
+
+
+def parts(
+    shares: Mapping[str, float],
+    budgets: Sequence[Used],
+    parities: Sequence[Averages],
+    tables: Sequence[Table],
+    levels: Sequence[Level],
+) -> Iterator[Part]:
+    """Yield the parts of a report; `tables` are that of actions, and one per grouping."""
+    first, *of_groups = tables
+    bars = [Bar(name, share, f"{share:.1%}") for name, share in shares.items()]
+    about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
+    yield Part(title="Who gets what", reading=ACTIONS, chart=charts.bars(about, bars), tables=(first,))
+    for used in budgets:
+        if used.total > 0.0:
+            part = used.spent / used.total
+            chart = charts.bars(f"{used}", [Bar(used.outcome, part, f"{part:.2%}")], limit=1.0)
+            yield Part(
+                title=f"The budget: {used.outcome}, {amount(used.spent, 6)} of {amount(used.total, 6)}",
+                reading=PREDICTED if used.learned else BUDGET,
+                chart=chart,
+            )
+    for parity, table in zip(parities, of_groups, strict=True):
+        bars = [Bar(name, value, f"{value:.4f}") for name, value in parity.averages.items()]
+        about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
+        title = f"{parity.outcome}, evenly by {parity.by}"
+        yield Part(title=title, reading=GROUPS, chart=charts.bars(about, bars), tables=(table,))
+    if levels:
+        yield Part(title="For whom", reading=WHO, tables=(table_of(levels, list(shares), "cases"),))
+
+
+SUFFIX = ".parquet"
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
+
+
+def check(path: Path) -> None:
+    """Refuse a file that could not be written, before the work: of a spreadsheet, or of Parquet without pyarrow.
+
+    Raises:
+        InvalidInput: the name is that of a workbook, which spreadsheets would refuse to open as CSV.
+        MissingExtra: pyarrow is not installed.
+    """
+    if path.suffix.lower() in WORKBOOKS:
+        raise InvalidInput("out", "a name that ends in .csv, which spreadsheets open, or in .parquet", path.name)
+    if path.suffix == SUFFIX:
+        pyarrow_for("Parquet files")
+
+
+def write_parquet(path: Path, columns: Mapping[str, list[object]], numbers: Mapping[str, Floats]) -> Path:
+    """Write columns to a Parquet file, which is replaced once it is complete.
+
+    Args:
+        path: the file.
+        columns: by name.
+        numbers: those of them that are numbers and come as texts; NaN is written as no value.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+        MissingExtra: pyarrow is not installed.
+    """
+    pa = pyarrow_for("Parquet files")
+    arrays = {name: pa.array(each) for name, each in columns.items()}
+    arrays |= {name: pa.array(z, mask=np.isnan(z)) for name, z in numbers.items()}
+    with on_disk("path", "a file that can be written"), beside(path) as part:
+        pa.parquet.write_table(pa.table(arrays), part)
+    return path

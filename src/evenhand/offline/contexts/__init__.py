@@ -1,0 +1,1 @@
+"""Plans over contexts that do not fit in memory, which are read in passes."""

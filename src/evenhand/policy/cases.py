@@ -1,0 +1,391 @@
+"""Cases by name, as data frames and services have them, checked field by field and made into contexts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import EvenhandWarning, InvalidInput
+from evenhand.core.records import Context
+from evenhand.core.registry import meant
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import number, wrong
+from evenhand.models.base import Model, by_action
+from evenhand.policy import doubts
+from evenhand.problem import features
+from evenhand.problem.clock import Time
+from evenhand.problem.problem import Problem
+
+BOOLEANS = frozenset((bool, np.bool_))
+
+
+class StatedCase(NamedTuple):
+    """A case, and what is stated with it; see `Policy.encode`."""
+
+    case: Mapping[str, object]
+    offered: Collection[str] | None = None
+    known: Mapping[str, Mapping[str, float] | float] | None = None
+    time: Time | None = None
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it has true or false, or an action offered twice, which logs may have and requests may not."""
+        has_booleans = isinstance(self.case, Mapping) and not BOOLEANS.isdisjoint(map(type, self.case.values()))
+        return has_booleans or is_twice(self.offered)
+
+
+def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
+    """Mark the actions that may be played, all by default, `->(1,A)`."""
+    if offered is None:
+        return np.ones((1, len(problem.actions)), bool)
+    if isinstance(offered, str) or not isinstance(offered, Iterable):
+        raise InvalidInput("offered", "a collection of actions", repr(offered))
+    offered = tuple(offered)
+    for action in offered:
+        _check_action(problem, "offered", action)
+    return np.array([[action in offered for action in problem.actions]])
+
+
+def is_twice(offered: object) -> bool:
+    """Return whether an action is offered twice."""
+    return isinstance(offered, tuple | list) and len({str(action) for action in offered}) < len(offered)
+
+
+def refuse_twice(offered: object) -> None:
+    """Refuse an action that is offered twice."""
+    if isinstance(offered, tuple | list) and is_twice(offered):
+        names = [str(action) for action in offered]
+        expected = "a collection of different actions"
+        raise InvalidInput("offered", expected, f"{next(z for z in names if names.count(z) > 1)!r} twice")
+
+
+def refuse_boolean(name: str, value: object) -> None:
+    """Refuse true or false where a case states a number.
+
+    >>> refuse_boolean("age", True)
+    Traceback (most recent call last):
+    evenhand.core.errors.InvalidInput: age: expected a finite number, such as 1 for true and 0 for false, got True
+    """
+    if type(value) in BOOLEANS:
+        raise InvalidInput(name, "a finite number, such as 1 for true and 0 for false", value)
+
+
+def known_of(
+    problem: Problem, known: Mapping[str, Mapping[str, float] | float] | None, plain: Floats | None = None
+) -> Floats:
+    """Return a case's known outcomes, as declared or as in `plain`, unless it states others, `(1,A,L)->(1,A,L)`."""
+    z = (problem.declared[None] if plain is None else plain).copy()
+    if known is not None and not isinstance(known, Mapping):
+        raise InvalidInput("known", "a mapping from outcomes to numbers", shown(known))
+    for name, values in (known or {}).items():
+        if name not in problem.known:
+            expected = f"one of the known outcomes {list(problem.known)}"
+            raise InvalidInput("known", expected, f"{name!r}{meant(name, problem.known)}")
+        column = problem.known.index(name)
+        each = values if isinstance(values, Mapping) else dict.fromkeys(problem.actions, values)
+        for action, value in each.items():
+            _check_action(problem, f"known: {name}", action)
+            z[0, problem.actions.index(action), column] = number(f"known: {name}", value, "a finite number")
+    return z
+
+
+def group_of(problem: Problem, grouping: str, value: object) -> int:
+    """Return the column of a group of cases."""
+    names = next(g.names for g in problem.groups if g.name == grouping)
+    if not isinstance(value, str) or value not in names:
+        raise InvalidInput(grouping, f"one of {names}", f"{value!r}{meant(value, names)}")
+    return problem.columns.index((grouping, value))
+
+
+def _check_action(problem: Problem, field: str, action: object) -> None:
+    if action not in problem.actions:
+        guess = meant(action, problem.actions)
+        raise InvalidInput(field, f"one of the actions {problem.actions}", f"{action!r}{guess}")
+
+
+def value_of(case: Mapping[str, object], name: str) -> object:
+    """Return what a case states under a name; refuse one that states nothing."""
+    try:
+        return case[name]
+    except KeyError:
+        raise InvalidInput(name, "a value, as the problem names it", "none") from None
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame, as far as it is read: its columns, by name."""
+
+    @property
+    def columns(self) -> Collection[str]: ...
+
+    def __getitem__(self, name: str, /) -> Collection[object]: ...
+
+    def __len__(self) -> int: ...
+
+
+Table: TypeAlias = Frame | Sequence[Mapping[str, object]]  # rows by name
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Encoder:
+    """Makes contexts of one replica from cases that state features and groups by name.
+
+    The layout of features is the one that the model reads: with n features of the case (`Problem.n_features`),
+    `PerAction` reads the number of the action and then the case; a model of A n features, or of any number, has a block
+    of n per action; one of n features is told the same of every action.
+    """
+
+    problem: Problem
+    model: Model
+
+    def one(self, stated: StatedCase) -> Context:
+        """Return the context of a case; see `Policy.encode`."""
+        offered = stated.offered
+        if offered is not None and not isinstance(offered, str) and isinstance(offered, Iterable):
+            stated = stated._replace(offered=tuple(offered))  # an iterator can be read once
+        self.refuse(stated)
+        return self._warned(stated, self.entered(stated))
+
+    def _warned(self, stated: StatedCase, context: Context) -> Context:
+        """Warn once by name of values that count as others, and of known outcomes that a budget gets back."""
+        outside = self.outside(stated.case)
+        if not outside and stated.known is None:
+            return context
+        found = {} if stated.known is None else doubts.credited(self.problem, context.known[0])
+        for name, text in (found | doubts.stated(stated.case, outside)).items():
+            if name not in self._told:
+                self._told.add(name)
+                warnings.warn(f"{text} (said once)", EvenhandWarning, stacklevel=4)
+        return context
+
+    def outside(self, case: Mapping[str, object]) -> Sequence[str]:
+        """Return the features whose value in a case that was encoded counts as another one."""
+        return [feature.name for feature in self.ranged if feature.outside(case[feature.name])]
+
+    @cached_property
+    def ranged(self) -> tuple[features.Ranged, ...]:
+        """The features of which some values count as others."""
+        found = (f for f in self.problem.features if isinstance(f, features.Ranged))
+        return tuple(f for f in found if not (isinstance(f, features.Categorical) and f.other is None))
+
+    @cached_property
+    def _told(self) -> set[str]:
+        """The names that were warned of."""
+        return set()
+
+    def refuse(self, stated: StatedCase) -> None:
+        """Refuse what `entered` takes of logs and columns: true and false as numbers, an action that is offered twice.
+
+        Raises:
+            InvalidInput: it names all fields that are wrong.
+        """
+        if stated.is_doubtful:
+            self._raise(stated)
+
+    def entered(self, stated: StatedCase) -> Context:
+        """Return the context of a case of a log or a column of a data frame.
+
+        Raises:
+            InvalidInput: it names all fields that are wrong.
+        """
+        try:
+            return self._context(stated)
+        except InvalidInput:
+            self._raise(stated)
+            raise
+
+    def _raise(self, stated: StatedCase) -> None:
+        """Raise one error for all fields that are wrong."""
+        found = wrong(self._checks(stated))
+        if found is not None:
+            raise found
+
+    def _checks(self, stated: StatedCase) -> Iterator[Callable[[], object]]:
+        """Yield a check of every field."""
+        case = stated.case
+        if isinstance(case, Mapping):
+            yield from (partial(self._refuse_unknown, name) for name in case if name not in self._stated)
+            for feature, size in zip(self.problem.features, self._sizes, strict=True):
+                yield partial(self._check_feature, feature, size, case)
+            for i in self._by_case:
+                yield partial(self._check_group, self.problem.groups[i].name, case)
+        else:
+            yield partial(self._context, StatedCase(case))  # says what is wrong
+        yield partial(refuse_twice, stated.offered)
+        yield partial(offered_of, self.problem, stated.offered)
+        yield partial(known_of, self.problem, stated.known)
+        yield partial(self._time, stated.time)
+
+    def _refuse_unknown(self, name: object) -> None:
+        expected = f"one of {list(self.names)}, which the problem names"
+        raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self.names)}")
+
+    def _check_feature(self, feature: features.Feature, size: int, case: Mapping[str, object]) -> None:
+        value = value_of(case, feature.name)
+        if feature.name in self._numeric:
+            refuse_boolean(feature.name, value)
+        features.encode((feature,), (size,), [value])
+
+    def _check_group(self, name: str, case: Mapping[str, object]) -> None:
+        group_of(self.problem, name, value_of(case, name))
+
+    def _context(self, stated: StatedCase) -> Context:
+        case, offered, known, time = stated
+        if not isinstance(case, Mapping):
+            raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
+        for name in () if self._stated.issuperset(case) else case:
+            if name not in self._stated:
+                self._refuse_unknown(name)
+        try:
+            values = [case[name] for name in self._read]
+        except KeyError:
+            values = [value_of(case, name) for name in self._read]  # refuses what is missing
+        names = [self.problem.groups[i].name for i in self._by_case]
+        columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
+        units = features.encode(self.problem.features, self._sizes, values)
+        return Context(
+            self._arranged(units),
+            known_of(self.problem, known),
+            self._groups(columns),
+            offered_of(self.problem, offered),
+            self._time(time),
+        )
+
+    def stacked(self, cases: Sequence[Mapping[str, object]]) -> Context:
+        """Return the contexts of cases that offer all actions, `(N)` before every shape, with the bits of `one`."""
+        for case in cases:
+            if not isinstance(case, Mapping) or not self._stated.issuperset(case):
+                self.entered(StatedCase(case))  # says what is wrong
+        try:
+            values = [[case[f.name] for case in cases] for f in self.problem.features]
+        except KeyError:
+            values = [[value_of(case, f.name) for case in cases] for f in self.problem.features]  # says what is wrong
+        names = [self.problem.groups[i].name for i in self._by_case]
+        columns = [[group_of(self.problem, name, value_of(case, name)) for name in names] for case in cases]
+        units, count = features.encode_all(self.problem.features, self._sizes, values, len(cases)), len(cases)
+        padded = np.zeros((count, units.shape[1] + 1))
+        padded[:, :-1] = units
+        x = padded[:, self._layout]
+        if self._numbered:
+            x[:, :, 0] = np.arange(len(self.problem.actions))
+        known = np.repeat(known_of(self.problem, None), count, 0)
+        groups = self.problem.groups_of(np.array(columns, np.int64).reshape(count, -1))
+        return Context(x, known, groups, np.ones((count, len(self.problem.actions)), bool))
+
+    def _time(self, time: Time | None) -> Floats | None:
+        if time is None:  # a campaign adds that of its store
+            return None
+        return np.array([self.problem.clock.read("time", time)])
+
+    def many(self, frame: Table, times: Sequence[Time] | None) -> list[Context]:
+        """Return the contexts of the rows of a data frame, or of a sequence of cases; see `Policy.encode_frame`."""
+        found, cases = [], rows_of(frame, self.names)
+        if times is not None and len(times) != len(cases):
+            raise InvalidInput("times", f"one for each of {len(cases)} cases", len(times))
+        for i, case in enumerate(cases):
+            try:
+                stated = StatedCase(case, time=None if times is None else times[i])
+                if cases is frame:  # a column of true and false has numbers
+                    self.refuse(stated)
+                found.append(self._warned(stated, self.entered(stated)))
+            except InvalidInput as error:
+                raise error.at(f"row {i}") from None
+        return found
+
+    def _arranged(self, units: Floats) -> Floats:
+        padded = np.zeros(len(units) + 1)
+        padded[:-1] = units
+        x = padded.take(self._layout[None])
+        if self._numbered:
+            x[0, :, 0] = self._numbers
+        return x
+
+    def _groups(self, columns: list[int]) -> Ints:
+        return self.problem.groups_of(np.array([columns], np.int64).reshape(1, -1))
+
+    @cached_property
+    def _by_case(self) -> list[int]:
+        return np.flatnonzero(~self.problem.by_action).tolist() if self.problem.groups else []
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What a case states: features, and groupings of cases."""
+        groups = (self.problem.groups[i].name for i in self._by_case)
+        return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
+
+    @cached_property
+    def _read(self) -> tuple[str, ...]:
+        """The names of the features, one for each."""
+        return tuple(f.name for f in self.problem.features)
+
+    @cached_property
+    def _numeric(self) -> tuple[str, ...]:
+        """The names of the features that are numbers."""
+        return tuple(f.name for f in self.problem.features if isinstance(f, features.Numeric))
+
+    @cached_property
+    def _numbers(self) -> Floats:
+        return np.arange(len(self.problem.actions), dtype=float)
+
+    @cached_property
+    def _stated(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        """The units of each feature."""
+        return tuple(len(f.units) for f in self.problem.features)
+
+    @cached_property
+    def origins(self) -> tuple[tuple[str | None, ...], ...]:
+        """The feature that each number of each action encodes, `(A,n)`; see `policy.reasons.origins`."""
+        names = ["", *(f.name for f in self.problem.features for _ in f.units), None]
+        return tuple(tuple(names[i] for i in row) for row in self._layout.tolist())
+
+    @cached_property
+    def _numbered(self) -> bool:
+        return by_action(self.model) is not None
+
+    @cached_property
+    def _layout(self) -> Ints:
+        """The positions of every action's features among the case's numbers, of which the last is 0, `->(A,n)`."""
+        n, actions, read = self.problem.n_features, len(self.problem.actions), self.model.n_features
+        if self._numbered and read == 1 + n:
+            return np.tile(np.append(n, np.arange(n)), (actions, 1))
+        if not self._numbered and read in (0, actions * n):
+            blocks = np.full((actions, actions * n), n)
+            for a in range(actions):
+                blocks[a, a * n : (a + 1) * n] = np.arange(n)
+            return blocks
+        if not self._numbered and read == n:
+            return np.tile(np.arange(n), (actions, 1))
+        expected = f"PerAction.of(problem), or a model of {actions * n} features, {n} for each of {actions} actions"
+        raise InvalidInput("model.n_features", f"{expected}, or of {n} for all of them", read)
+
+
+def rows_of(frame: Table, names: Sequence[str]) -> Sequence[Mapping[str, object]]:
+    """Return the rows of a data frame with the columns of these names; a sequence of rows is left as it is.
+
+    Raises:
+        InvalidInput: neither of the two, or a column that is missing or there twice.
+    """
+    if isinstance(frame, Sequence) and not isinstance(frame, str):
+        return frame
+    if not isinstance(frame, Frame):
+        raise InvalidInput("frame", "a data frame, or a sequence of cases", shown(frame))
+    read = {name: list(_column_of(frame, name)) for name in names}
+    return [{name: column[i] for name, column in read.items()} for i in range(len(frame))]
+
+
+def _column_of(frame: Frame, name: str) -> Collection[object]:
+    found = list(frame.columns).count(name)
+    if found != 1:
+        expected, got = "a column, as the problem names it", f"only {list(frame.columns)}"
+        raise InvalidInput(name, expected, got if found == 0 else f"{found} of this name")
+    return frame[name]

@@ -1,0 +1,159 @@
+"""Explanations of decisions, in numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.choices.base import Choice, behind
+from evenhand.core.faces import amount
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats
+from evenhand.goals.base import Spanned
+from evenhand.planning.pace import margins, to_come
+from evenhand.policy import checks
+from evenhand.policy.questions import Questions
+from evenhand.policy.standings import floors
+from evenhand.policy.state import PolicyState
+from evenhand.problem.constraints import Stated
+from evenhand.problem.ended import ended
+from evenhand.problem.problem import Problem
+
+_MOST = 30  # lines on prices or candidates; the others are counted
+
+
+class Owed(NamedTuple):
+    """Of the spans of a floor that contain a time, the one that owes most per future case."""
+
+    name: str
+    span: str
+    floor: float
+    value: float  # so far; of groups the least sum divided by the share
+    cases: float  # that are forecast for the rest of the span
+    among: int  # spans that contain the time
+
+    @property
+    def said(self) -> str:
+        """The amount owed, in words."""
+        of = f"{self.name}: {amount(self.value)} of {amount(self.floor)} reached from {self.span}"
+        left = self.floor - self.value
+        owed = f"{amount(left)} owed in about {self.cases:,.0f} future cases" if left > 0.0 else "nothing owed"
+        return f"{of}, {owed}{f', the most of {self.among} spans' if self.among > 1 else ''}"
+
+
+def owed(problem: Problem, stated: Stated, table: Floats, time: float) -> Owed | None:
+    """Return what a floor requires at a time, by a replica's table by period, `(P,1+C,W)`.
+
+    None if the constraint has no floor per span, or no span contains the time.
+    """
+    spans = stated.spans
+    found = floors(problem, stated, table[None]) if spans is not None and spans.floors else None
+    if found is None or spans is None:
+        return None
+    now = np.array([time])
+    inside = spans.contain(spans.period(now))[0]
+    if not inside.any():
+        return None
+    cases = to_come(problem, now, spans.ends)[0]
+    each = (found.asked - found.value[:, 0]) / np.maximum(cases * margins(problem, spans), 1.0)
+    s, clock = int(np.where(inside, each, -np.inf).argmax()), problem.clock
+    start, end = float(spans.edges[spans.first[s]]), float(min(spans.ends[s], clock.last))
+    return Owed(
+        name=str(stated.outcome) if stated.by is None else f"{stated.outcome}, least by {stated.by}",
+        span=f"{clock.written(start)} to {clock.written(end)}",
+        floor=float(found.asked[s]),
+        value=float(found.value[s, 0]),
+        cases=float(cases[s]),
+        among=int(inside.sum()),
+    )
+
+
+def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context, d: Decision, replica: int) -> str:
+    """Explain a decision by the prices of rows, the worth of candidates and the masks; see `Policy.explain`."""
+    problem = ask.problem
+    context = checks.context(context, len(state.t), ask.model.n_features, problem)
+    checks.replica(replica, len(state.t))
+    worth = ask.net_worth(state, context, d)
+    playable = ask.offer(state, context, late=bool(d.counted[replica])).playable  # where it was played, it was offered
+    prices = [
+        f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
+    ]
+    groups = context.groups[replica]
+    lines = [*_first(prices, "prices"), *_binding(ask, state, d, replica), *_owing(ask, state, d, replica)]
+    for i, (grouping, group) in enumerate(problem.columns):
+        if len(groups) == 1 and i in groups[0]:
+            lines.append(f"  the case is in {grouping} = {group}")
+    played = d.plays[replica].tolist()
+    order = [a for a in played if a >= 0] + [a for a in range(worth.shape[1]) if a not in played]
+    named, selects = len(problem.actions) == worth.shape[1], getattr(ask.model, "selects", False)
+    names = problem.actions if named else tuple(f"candidate {a}" for a in range(worth.shape[1]))
+    candidates = []
+    for a in order if len(order) > _MOST else sorted(order):
+        name = names[a]
+        note = "" if playable[replica, a] else "  masked: not offered, or its worst case does not fit"
+        note = "  withdrawn" if name in problem.withdrawn else note
+        if a in played:
+            place = played.index(a)
+            chance = float(d.propensities[replica, place])
+            known = "unknown" if math.isnan(chance) else f"{chance:.3f}"
+            note = f"  played ({place + 1} of {len(played)}), probability {known}"
+        value = "" if selects else f" worth {worth[replica, a]:+.4f}"
+        candidates.append(f"  {name:<20}{value}{note}".rstrip())
+    lines += _first(candidates, "candidates")
+    if selects:
+        lines.append("  an algorithm that is wrapped selected: what it believes of the candidates is not known")
+    if d.counted[replica] == 0:
+        lines.append("  nothing was played: nothing fits, or the horizon is over")
+    elif behind(choice, np.ones(worth.shape[1])) is not None:
+        lines += _wanted(worth[replica], playable[replica], names, d, replica) if not selects else []
+        drew = "drew this round, whatever candidates are worth" if d.forced[replica] == 1 else "left this round to it"
+        lines.append(f"  a lottery for a holdout or a floor stood before it, and {drew}")
+    elif d.forced[replica] == 1:
+        lines.append("  at random, as in a warm-up: the choice did not look at the values")
+    if d.counted[replica] == 1 and _is_late(problem, context, float(d.time[replica])):
+        lines.append("  after the horizon: as the last round, with what was left of hard limits")
+    return "\n".join(lines)
+
+
+def _wanted(worth: Floats, playable: Bools, names: Sequence[str], d: Decision, replica: int) -> Iterator[str]:
+    """Say which candidate is worth most, and how much more than the play."""
+    played = int(d.plays[replica, 0])
+    allowed = playable.copy()
+    allowed[played] = True  # it was played, so that it fitted
+    best = int(np.where(allowed, worth, -np.inf).argmax())
+    more = "" if best == played else f", {amount(float(worth[best] - worth[played]))} more than {names[played]}"
+    yield f"  {names[best]} is worth most of what may be played{more}"
+
+
+def _is_late(problem: Problem, context: Context, time: float) -> bool:
+    """Whether a decision came after the end; its time is its round where the case states none."""
+    return ended(problem, time if context.time is None else 0.0, time)
+
+
+def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
+    """Say of every limit on spans of time which one leaves the least at the time of a decision."""
+    clock = ask.problem.clock
+    for i, limits in ask.can.limits:
+        if isinstance(limits, Spanned):
+            spans, period = limits.spans, limits.spans.period(d.time[replica : replica + 1])
+            rest = spans.rest(limits.used(state.goals[i])[replica : replica + 1], period)[0]
+            s = int(rest.argmin())
+            start, end = spans.edges[spans.first[s]], min(spans.ends[s], clock.last)
+            among = f", the least of {np.isfinite(rest).sum()} spans" if np.isfinite(rest).sum() > 1 else ""
+            name, within = limits.rows.names[0], f"{clock.written(float(start))} to {clock.written(float(end))}"
+            yield f"  {name}: {amount(float(rest[s]))} of {amount(float(spans.allowance[s]))} left from {within}{among}"
+
+
+def _owing(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
+    """Say of every floor on spans of time which one owes most at the time of a decision."""
+    if state.periods is not None:
+        table, time = state.periods[replica], float(d.time[replica])
+        found = (owed(ask.problem, stated, table, time) for stated in ask.problem.stated)
+        yield from (f"  {each.said}" for each in found if each is not None)
+
+
+def _first(lines: list[str], what: str) -> list[str]:
+    return lines if len(lines) <= _MOST else [*lines[:_MOST], f"  and {len(lines) - _MOST} more {what}"]

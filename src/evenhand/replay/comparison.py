@@ -1,0 +1,351 @@
+"""The comparison of several recipes within several budgets on one log: a table, a picture and data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from evenhand.core import faces
+from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame, has_matplotlib
+from evenhand.core.faces import amount
+from evenhand.logs.checks import Checks, refusal, scope, told
+from evenhand.logs.settings import BLIND
+from evenhand.problem.problem import Problem
+from evenhand.replay.execution import Runs
+from evenhand.replay.measures import ALL, SERVED, Cell, Difference
+from evenhand.replay.tables import beyond, differences, most, others, plain_legend, uses
+from evenhand.report import allowances
+from evenhand.report.allowances import Allowance, of_rounds
+from evenhand.report.leaving import leave
+from evenhand.report.page import Page, Part
+from evenhand.report.quantities import objective_name
+from evenhand.report.results import Measurement, Results
+from evenhand.report.summary import number
+from evenhand.report.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OF_BUDGET = " of budget"  # how the names of measures end that say how much of a budget was used
+_SLACK = 1e-9  # of a budget, for sums that were rounded
+
+
+class Line(NamedTuple):
+    """A measure of a recipe within a budget, or its difference to another recipe within the same budget."""
+
+    policy: str
+    budget: float | None  # per round; None for that of the file
+    measure: str
+    beyond: str  # the other recipe; empty for the measure itself
+    mean: float
+    se: float | None
+    low: float | None  # the 95 % interval
+    high: float | None
+    worst: float | None  # of all runs
+    limit: float | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replays:
+    """Several recipes within several budgets on one log; print it to see its table.
+
+    Args:
+        log, problem_file: names of the files.
+        problem: the problem of the file.
+        cells: one per budget and recipe, those of the first budget first.
+        missing: what was not run because of an interrupt.
+        rows: the number of rows of the log that were used.
+        averages: what the log says of policies that play without a replay, in a sentence.
+        checks: what is wrong with the log, a sentence each; None if nothing was found.
+        notes: remarks about the log and the recipes.
+        runs: the shuffles and resamples of each cell.
+    """
+
+    log: str
+    problem_file: str
+    problem: Problem
+    cells: tuple[Cell, ...]
+    missing: tuple[str, ...]
+    rows: int
+    averages: str
+    checks: Checks
+    notes: tuple[str, ...]
+    runs: Runs
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether cells are missing because of an interrupt."""
+        return bool(self.missing)
+
+    @property
+    def objective(self) -> str:
+        """The name of what is maximised."""
+        return objective_name(self.problem)
+
+    def __getitem__(self, key: str | tuple[str, float]) -> Cell:
+        """Find a cell by its recipe, or by its recipe and its rate."""
+        policy, rate = key if isinstance(key, tuple) else (key, None)
+        for cell in self.cells:
+            if cell.policy == policy and (rate is None or cell.rate == rate):
+                return cell
+        raise InvalidInput("cell", f"one of {', '.join(c.name for c in self.cells)}", key)
+
+    def beyond(self, cell: Cell, policy: str, measure: str | None = None) -> Difference | None:
+        """Compare a cell in pairs with another recipe within the same budget; None with itself or what is missing."""
+        for other in self.cells:
+            if other.policy == policy and other.rate == cell.rate and other is not cell:
+                return cell.beyond(other, measure or self.objective)
+        return None
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What recipes are compared with: the first one, and `uniform`."""
+        return tuple(dict.fromkeys([self.cells[0].policy, BLIND])) if self.cells else ()
+
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return " ".join([f"{self.headline()}.", *self._sentences()])
+
+    @property
+    def _allowed(self) -> tuple[Allowance, ...]:
+        """The budget of the file, or each of several by which it was replaced."""
+        rates = dict.fromkeys(cell.rate for cell in self.cells if cell.rate is not None)
+        return tuple(a._replace(rate=rate or a.rate) for a in of_rounds(self.problem) for rate in rates or [None])
+
+    def _sentences(self) -> Iterator[str]:
+        if self.interrupted:
+            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
+        yield from (f"{line}." for line in self._totals())
+        yield from allowances.sentences(self._allowed)
+        yield f"{self.averages}."
+        yield from (f"{line}." for line in self._spent())
+        for cell in self.cells:
+            served = cell.digest(SERVED)
+            if served.mean < ALL:
+                yield f"{cell.name} served {served.mean:.1%} of the rounds; the others count 0."
+        yield from (f"{line}." for line in self._short())
+
+    def _totals(self) -> Iterator[str]:
+        """Say what recipes bring over the horizon, if the log can tell."""
+        if refusal(self.checks) is None and self.cells:
+            means = {cell.name: cell.digest(self.objective).mean for cell in self.cells}
+            yield from allowances.over_horizon(self.problem, means, None, BLIND, scope(self.checks))
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return every measure of every cell, and the differences of the objective."""
+        return tuple(self._lines())
+
+    def _lines(self) -> Iterator[Line]:
+        for cell in self.cells:
+            at = (cell.policy, cell.rate)
+            for name, m in cell.measures.items():
+                d = cell.digest(name)
+                mean, se, low, high = Difference.of(d, self.runs.bootstrap)
+                yield Line(*at, name, "", mean, se, low, high, d.worst, m.limit)
+            for other in self.references:
+                difference = self.beyond(cell, other)
+                if difference is not None:
+                    mean, se, low, high = difference
+                    yield Line(*at, self.objective, other, mean, se, low, high, None, None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with a row per line of `lines`.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        return data_frame([tuple(line) for line in self.lines()], list(Line._fields))
+
+    def headline(self) -> str:
+        """State the result in a sentence, if the log can tell it."""
+        if not self.cells:
+            return "nothing has finished"
+        if (refused := refusal(self.checks)) is not None:
+            return refused
+        return f"{scope(self.checks)}{self._result()}"
+
+    def _result(self) -> str:
+        policies = list(dict.fromkeys(c.policy for c in self.cells))
+        if len(policies) > 2:
+            means = {p: [c.digest(self.objective).mean for c in self.cells if c.policy == p] for p in policies}
+            return most(means, {cell.policy for cell, _ in self._over()}, self.objective, self._pairs)
+        if len(policies) == 1:
+            return f"{policies[0]} brings {self.cells[0].digest(self.objective).mean:.4f} {self.objective} per round"
+        said = (self._verdict(policies[0], other) for other in policies[1:])
+        return "; ".join([*said, *islice(self._spent(), 1)])
+
+    def _verdict(self, first: str, other: str) -> str:
+        """Compare the first recipe with another one, in words."""
+        found = self._pairs(first, other)
+        at = f" at {len(found)} budgets" if len(found) > 1 else ""
+        what = f"{self.objective} per round of {first} beyond {other}{at}"
+        return f"{what}: {beyond(found)}" if found else f"nothing is known about {other}"
+
+    def _pairs(self, first: str, other: str) -> list[Difference]:
+        """Return the differences of two recipes, one per budget."""
+        return [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
+
+    def __str__(self) -> str:
+        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
+        resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
+        per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
+        head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
+        parts.append(
+            "\n".join(
+                [head, *allowances.lines(self._allowed), *told(self.checks), *(f"note: {note}" for note in self.notes)]
+            )
+        )
+        if self.cells:
+            parts += [
+                "\n".join([self.headline(), *self._totals()]),
+                str(Table(*self._table())),
+                plain_legend(self.runs.bootstrap),
+            ]
+            parts += ["\n".join(found)] if (found := [*self._spent(), *self._short()]) else []
+        return "\n\n".join(parts)
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        head, rows = self._table() if self.cells else ([], [])
+        return faces.table(f"{self.log}: {self.headline()}", rows, head)
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """Make a row per cell: the objective, its differences, budgets, constraints, and rounds that were served."""
+        rest = [name for name in self.cells[0].measures if name.endswith(OF_BUDGET)]
+        rest += [s.constraint.label for s in self.problem.stated if not s.spends]
+        budget = ["budget"] if self.cells[0].rate is not None else []
+        error = ["± 95 %"] if self.runs.bootstrap else []
+        head = [f"{self.objective} per round", *budget, "mean", *error]
+        for other in self.references:
+            head += [f"beyond {other}", *error]
+        head += [*(z for name in rest for z in (name, "worst")), "served"]
+        rows = []
+        for cell in self.cells:
+            row = [cell.policy] + ([] if cell.rate is None else [amount(cell.rate, 6)])
+            row += _cells(Difference.of(cell.digest(self.objective), self.runs.bootstrap), bool(error))
+            for other in self.references:
+                row += _cells(self.beyond(cell, other), bool(error))
+            for name in rest:
+                d = cell.digest(name)
+                row += [number(d.mean), number(d.worst)]
+            rows.append([*row, number(cell.digest(SERVED).mean, 3)])
+        return head, rows
+
+    def _spent(self) -> Iterator[str]:
+        """Say which recipes used more than a budget, as what they bring is not to be had within it."""
+        for cell, name in self._over():
+            part = cell.digest(name).mean
+            yield f"{cell.name} does not keep to the budget: it used {part:.1%} of {name.removesuffix(OF_BUDGET)}"
+
+    def _over(self) -> Iterator[tuple[Cell, str]]:
+        """Yield the cells that used more than a budget, each with the measure that says so."""
+        for cell in self.cells:
+            for name in cell.measures:
+                if name.endswith(OF_BUDGET) and cell.digest(name).mean > 1.0 + _SLACK:
+                    yield cell, name
+
+    def _short(self) -> Iterator[str]:
+        """Say which runs came to the end of the log before the horizon."""
+        for cell in self.cells:
+            run = cell.run
+            short = (run.rounds < self.problem.horizon) & np.isnan(run.trace.stopped)
+            if self.problem.until is None and short.any():
+                at = f"{run.rounds[short].min():,.0f}"
+                yield f"{cell.name}: {short.sum()} of {len(short)} runs came to the end of the log, from round {at} on"
+
+    def results(self) -> Results:
+        """Collect the rows of `results.json`."""
+        settings: dict[str, object] = {
+            "log": self.log,
+            "problem": self.problem_file,
+            "rows": self.rows,
+            "horizon": self.problem.horizon,
+            "replicas": self.runs.replicas,
+            "bootstrap": self.runs.bootstrap,
+            "seed": self.runs.seed,
+            "result": self.headline(),
+        } | allowances.setting(self._allowed)
+        se = "of the mean over the shuffles, for the population behind the log"
+        found = Results(
+            "replay of several", settings, interrupted=self.interrupted, se_of=se, notes=self.notes, checks=self.checks
+        )
+        for line in self.lines():
+            name = f"{line.measure} beyond {line.beyond}" if line.beyond else line.measure
+            at = {} if line.budget is None else {"budget": line.budget}
+            found.rows.append(Measurement(line.policy, at, name, line.mean, line.se, line.worst))
+            for end in ("low", "high"):
+                value = getattr(line, end)
+                if value is not None:
+                    found.rows.append(Measurement(line.policy, at, f"{name}: {end} end of 95 %", value))
+        return found
+
+    def plot(self) -> Figure:
+        """Draw the differences with their intervals, and the budgets that were used.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        from evenhand.report.plots import figure_of  # matplotlib only when asked for
+
+        return figure_of(self._drawn())
+
+    def _drawn(self) -> list[Axes]:
+        from evenhand.replay.pictures import draw_several
+
+        beyond = {p: [self.beyond(cell, p) for cell in self.cells] for p in self.references}
+        known = {p: found for p, found in beyond.items() if any(d is not None for d in found)}
+        return draw_several(self.cells, known, self.objective, self.headline())
+
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        parts: list[Part] = []
+        if self.cells:
+            for other in self.references:
+                pairs = ((cell, self.beyond(cell, other)) for cell in self.cells)
+                found = [d.named(cell.name) for cell, d in pairs if d is not None]
+                if found:
+                    parts += differences(f"{self.objective} per round beyond {other}", found)
+            parts += others("All recipes and budgets", [Table(*self._table())], "")
+            names = [cell.name for cell in self.cells]
+            used = [name for name in self.cells[0].measures if name.endswith(OF_BUDGET)]
+            of = {n: [c.digest(n).mean if n in c.measures else None for c in self.cells] for n in (*used, SERVED)}
+            short = any(part is not None and part < ALL for part in of[SERVED])
+            parts += uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]} if short else {}, ())
+        return Page(
+            title=self.headline(),
+            sentences=tuple(self._sentences()),
+            notes=(*told(self.checks), *self.notes),
+            parts=tuple(parts),
+            command=command,
+            settings={k: z for k, z in self.results().settings.items() if k != "result"},
+        )
+
+    def write(self, out: Path, command: str = "") -> list[Path]:
+        """Write results.json, report.html, a picture and replay.parquet, the last two if possible, into a folder.
+
+        Raises:
+            InvalidInput: a file cannot be written.
+        """
+        written = leave(out, self.results(), "replay", self.to_frame, self.page(command))
+        if self.cells and has_matplotlib():
+            from evenhand.report.plots import save
+
+            written.append(save(self._drawn(), out / "replay.png"))
+        return written
+
+
+def _cells(d: Difference | None, error: bool) -> list[str]:
+    if d is None:
+        return [""] * (1 + error)
+    reach = None if d.high is None else d.high - d.mean
+    return [number(d.mean), *([number(reach)] if error else [])]
