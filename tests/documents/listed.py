@@ -73,6 +73,7 @@ RUN = {
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 200",
     "python -m benchmarks.live_size 5000 1": "python -m benchmarks.live_size 20 1",
     "python -m benchmarks.live_size 50000": "python -m benchmarks.live_size 20 1",
+    "python -m benchmarks.live_seals 1000000 100000": "python -m benchmarks.live_seals 6000 6000",
     "python -m benchmarks.plans": "2000",
     "python -m tests.allowances": "1 1",
     "python -m tests.at_one_state 32": "python -m tests.at_one_state 2 40",

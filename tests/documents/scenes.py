@@ -39,6 +39,11 @@ SCENES = {
         f'evenhand end {EMAIL} --by anna --why "christmas is over"',
         f"evenhand archive {EMAIL} email-2026.db",
     ),
+    "a seal": (
+        *BEGUN,
+        f'evenhand seal {EMAIL} segments --by ada --why "the store is large"',
+        f"evenhand audit {EMAIL} --segments segments",
+    ),
     "a switch": (*BEGUN, f'evenhand switch {EMAIL} email.toml --why "half of the budget" --by Ada', AGAIN),
     "erasures over HTTP": (
         *BEGUN,

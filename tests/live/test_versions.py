@@ -133,16 +133,16 @@ def test_tables_of_a_later_version_are_refused_by_name(tmp_path, url, capsys):
 
     filled(SqliteStore(tmp_path / "log.db")).close()
     with closing(sqlite3.connect(tmp_path / "log.db")) as db:
-        db.execute("PRAGMA user_version = 4")
+        db.execute("PRAGMA user_version = 5")
     filled(connect(url))
     with asked(url) as db:
-        db.execute("UPDATE evenhand_schema SET version = 4")
+        db.execute("UPDATE evenhand_schema SET version = 5")
     for one in (f"sqlite:///{tmp_path}/log.db", url):
         for call in (connect, connect_to_read):
-            with pytest.raises(InvalidInput, match=r"store: expected tables of version 3 at most.*got version 4"):
+            with pytest.raises(InvalidInput, match=r"store: expected tables of version 4 at most.*got version 5"):
                 call(one)
     assert main(["audit", f"sqlite:///{tmp_path}/log.db"]) == 2
-    assert "got version 4" in capsys.readouterr().err
+    assert "got version 5" in capsys.readouterr().err
 
 
 def upgraded(monkeypatch, version):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 AFTER = """\
 what follows the horizon: "nothing" is played, decisions are refused ("stop"), or "go on" with what is left of the
 budgets"""
+OF_LOG = "that the policy learned from (default: what the store keeps of it)"
 _SQLITE = b"SQLite format 3"  # how the file of a store begins
 _STORE = re.compile(r"(sqlite|postgres|postgresql|memory):/")  # a path drops slashes, so that it has a single one
 
@@ -101,6 +102,12 @@ def add_reason(parser: argparse.ArgumentParser) -> None:
     """Let a parser take who asks for a change, and why."""
     parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it, for the log")
     parser.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log, such as a ticket")
+
+
+def add_segments(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take the folder of the segments of a log."""
+    parser.add_argument("--segments", type=Path, default=None, metavar="FOLDER",
+                        help="with the segments to which `evenhand seal` moved events")  # fmt: skip
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:

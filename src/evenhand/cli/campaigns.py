@@ -8,14 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from evenhand.cli.arguments import AFTER, add_campaign, add_command, add_name, add_reason, add_store
+from evenhand.cli.arguments import (
+    AFTER,
+    OF_LOG,
+    add_campaign,
+    add_command,
+    add_name,
+    add_reason,
+    add_segments,
+    add_store,
+)
 
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
 
     Kind = Literal["paused", "resumed", "ended", "changed"]
 
-OF_LOG = "that the policy learned from (default: what the store keeps of it)"
+
 SWITCH = """\
 Continue with another problem file: other budgets, goals or settings, or an action that is added or withdrawn. What was
 spent stays spent, and if the file allows it, prices and the model stay as well. Running servers read the file from the
@@ -122,6 +131,7 @@ def _add_audit(commands: Commands) -> None:
                        help="relative tolerance of numbers, on another machine (default: 0)")  # fmt: skip
     audit.add_argument("--head", default=None, metavar="NUMBER:HASH",
                        help="an event that an earlier audit named: the log must still have it")  # fmt: skip
+    add_segments(audit)
     audit.add_argument("--jobs", type=int, default=1, metavar="N",
                        help="processes that share the log, split at snapshots (default: 1)")  # fmt: skip
 
@@ -158,6 +168,7 @@ def _add_erase(commands: Commands) -> None:
 def _add_export(commands: Commands) -> None:
     export = add_command(commands, "export", "write the decisions of a live campaign to a file", EXPORT, _export)
     add_campaign(export)
+    add_segments(export)
     export.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write; it is replaced")
     export.add_argument("--format", choices=("csv", "jsonl", "parquet", "obp", "vw"), default=None,
                         help="(default: given by the file extension)")  # fmt: skip
@@ -199,7 +210,7 @@ def _problem(o: argparse.Namespace) -> int:
 def _audit(o: argparse.Namespace) -> int:
     from evenhand.live.commands import audit_files
 
-    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head, o.jobs)
+    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head, o.jobs, o.segments)
     print(found)
     return 0 if found.clean else 1
 
@@ -229,7 +240,7 @@ def _erase(o: argparse.Namespace) -> int:
 def _export(o: argparse.Namespace) -> int:
     from evenhand.live.commands import write_decisions
 
-    count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed, o.verbatim)
+    count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed, o.verbatim, o.segments)
     print(f"written: {o.out}, {count:,} decisions")
     return 0
 

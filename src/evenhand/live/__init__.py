@@ -14,6 +14,7 @@ from evenhand.live.leases.settling import settle_lease
 from evenhand.live.life import Ended, Life, Paused
 from evenhand.live.replies import Reply
 from evenhand.live.standing import served
+from evenhand.live.stores.opening import Place
 
 __all__ = [
     "Audit",
@@ -26,6 +27,7 @@ __all__ = [
     "Life",
     "Lost",
     "Paused",
+    "Place",
     "Pool",
     "Reply",
     "Unknown",

@@ -35,7 +35,7 @@ def is_due(folding: Folding, fold: Fold, now: int | None = None) -> bool:
     if not quiet and fold.seq - fold.first < (fold.seq - fold.reach) // _AGE:
         return False
     numbers = folding.store.snapshots(folding.name, folding.mark)
-    start = max((number for number in numbers if number < fold.reach), default=fold.erased)
+    start = max((number for number in numbers if number < fold.reach), default=max(fold.erased, fold.sealed))
     if fold.seq - start <= _SHARE * (fold.seq - fold.marked):
         return True
     if not quiet:

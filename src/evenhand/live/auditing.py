@@ -17,7 +17,8 @@ from evenhand.live.opening import refuse_pool
 from evenhand.live.phases import Phase
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.recomputing import Given, recompute
-from evenhand.live.stores.base import Store
+from evenhand.live.stores.base import Readable, Store
+from evenhand.live.stores.opening import Place
 from evenhand.live.switches import Switched, switches
 from evenhand.live.versions import changes
 from evenhand.policy.policy import Policy
@@ -36,7 +37,8 @@ class Audit:
     largest: float  # difference between a stored number and its recomputed value
     first: int | None  # the id of the first decision that differs
     erased: int  # decisions whose cases were erased
-    between: int  # others between the first of these and the last erasure, whose states cannot be found again
+    between: int  # others before the state with which folds begin, whose states cannot be found again
+    sealed: int  # decisions in segments that were not given
     versions: tuple[str, ...]  # that differ from those with which the campaign was opened
     switches: tuple[Switched, ...]  # to other policies
     restores: tuple[Restored, ...]  # from backups: decisions after each backup may be missing
@@ -52,6 +54,10 @@ class Audit:
         found = [f"{self.campaign}: {faces.count(self.events, 'event')}, {faces.count(self.decisions, 'decision')}"]
         if self.unknown:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
+        if self.sealed:
+            told = "are in segments that were not read, and were not recomputed"
+            between = f"; nor were {self.between:,} after them" if self.between and not self.erased else ""
+            found.append(f"{faces.count(self.sealed, 'decision')} {told}{between}")
         if self.erased:
             others = f"; {self.between:,} others before the last erasure cannot be recomputed" if self.between else ""
             found.append(f"{faces.count(self.erased, 'decision')} erased{others}")
@@ -69,7 +75,7 @@ class Audit:
 
 
 def audit(
-    store: str | Store,
+    store: str | Store | Place,
     campaign: str,
     policies: Sequence[Policy],
     *,
@@ -85,7 +91,8 @@ def audit(
     bits of real numbers may differ; `tolerance` allows for that. Plays are compared exactly.
 
     Args:
-        store: the store with the log, or its URL, which is read without writing.
+        store: the store with the log, or its URL, which is read without writing; or a `Place` that has the folder of
+            its segments as well. Without it, the audit begins with the state and the hash that the last seal states.
         campaign: its name.
         policies: the policies that decided, in any order.
         tolerance: the largest accepted difference of probabilities, prices and other real numbers, relative to
@@ -144,18 +151,27 @@ def audit(
         first=None if count.first is None else ids.of(count.first),
         erased=count.erased,
         between=count.between,
+        sealed=count.sealed,
         versions=versions,
         switches=switched,
         restores=ids.restores,
         head=proof.head,
-        faults=proof.faults,
+        faults=(*proof.faults, *(f"seal {z} keeps another state than the log folds to" for z in count.apart)),
     )
 
 
 def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
     """Return the audit of a log that is too damaged for its decisions to be recomputed."""
     kind = "" if isinstance(error, EvenhandError) else f"{type(error).__name__}: "
-    faults = (*proof.faults, f"its decisions cannot be recomputed: {kind}{error}")
+    return _of_hashes(campaign, proof, (f"its decisions cannot be recomputed: {kind}{error}",))
+
+
+def of_segment(store: Readable, campaign: str, proof: Proof) -> Audit:
+    """Return the audit of a segment alone, whose decisions cannot be recomputed without the events before it."""
+    return _of_hashes(campaign, proof, (), sum(1 for _ in store.scan(campaign, kinds=("decided",))))
+
+
+def _of_hashes(campaign: str, proof: Proof, more: tuple[str, ...], sealed: int = 0) -> Audit:
     return Audit(
         campaign=campaign,
         events=proof.last,
@@ -166,9 +182,10 @@ def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
         first=None,
         erased=0,
         between=0,
+        sealed=sealed,
         versions=(),
         switches=(),
         restores=(),
         head=proof.head,
-        faults=faults,
+        faults=(*proof.faults, *more),
     )

@@ -20,7 +20,7 @@ from evenhand.live.life import LIFE, Life
 from evenhand.live.opening import refuse_pool
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores._clock import clock
-from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store
+from evenhand.live.stores.base import Adopting, Closing, Copying, Digesting, Readable, Recalled, Store
 from evenhand.live.stores.opening import as_store, connect_to_read, readable
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.taught import copy_learned
@@ -155,12 +155,13 @@ def _new(path: str | Path) -> Iterator[Path]:
 
 
 def _copy(store: Readable, campaigns: Iterable[str], part: Path) -> None:
-    """Copy logs event by event, and what was learned from other logs before them; again if an erasure comes meanwhile.
+    """Copy logs event by event, and what was learned from other logs before them; again if a log is changed meanwhile.
 
-    A log is read page by page: of an event that was read before an erasure, the copy would have what was erased.
+    A log is read page by page: of an event that was read before an erasure, the copy would have what was erased; of
+    those that a seal moves, it would have some.
 
     Raises:
-        Busy: an erasure came while each of some copies was made.
+        Busy: an erasure or a seal came while each of some copies was made.
     """
     names = list(campaigns)
     for _ in range(_TIMES):
@@ -169,20 +170,29 @@ def _copy(store: Readable, campaigns: Iterable[str], part: Path) -> None:
         if _erasures(store, names) == before:
             return
         os.truncate(part, 0)  # in place, as its lock says that this process lives
-    raise Busy("decisions were erased while the logs were copied: run the command again")
+    raise Busy("decisions were erased or moved while the logs were copied: run the command again")
 
 
 def _erasures(store: Readable, names: Sequence[str]) -> list[tuple[str, int]]:
-    return [(name, event.seq) for name in names for event in store.scan(name, kinds=("erased",))]
+    return [(name, event.seq) for name in names for event in store.scan(name, kinds=("erased", "sealed"))]
 
 
 def _copy_once(store: Readable, names: Sequence[str], part: Path) -> None:
     with closing(SqliteStore(part)) as copy:
         copy.adopt((name, store.scan(name)) for name in names)
+        _copy_digests(store, copy)
         for name in names:
             copy_learned(store, copy, name)
     for end in (".gate", ".lock"):
         part.with_name(part.name + end).unlink()
+
+
+def _copy_digests(source: Readable, store: Store) -> None:
+    """Copy the digests of keys that a seal moved to segments, if there are any."""
+    if isinstance(source, Recalled) and isinstance(store, Digesting):
+        found = list(source.digests())
+        if found:
+            store.keep_digests(found)
 
 
 def _read_back(part: Path) -> Mapping[str, Head]:
@@ -225,6 +235,7 @@ def restore(path: str | Path, store: str | Store, *, by: str, why: str) -> Mappi
                 raise InvalidInput("store", "one that takes in logs as they are", type(place).__name__)
             for name in heads:  # before the logs, which say that all is there: what fails can be said again
                 copy_learned(copy, place, name)
+            _copy_digests(copy, place)
             place.adopt((name, chain(copy.scan(name), [note])) for name, note in notes.items())
             if _heads(place) != heads:
                 raise Damaged("the store has other events than the backup")

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from evenhand.core import faces
-from evenhand.core.checked import shown
-from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.errors import EvenhandError
 from evenhand.core.extras import data_frame
 from evenhand.live.beginning import DAY, New, begin
-from evenhand.live.cases import Case, Encoder, Named, Teacher, refuse_unfit
+from evenhand.live.cases import Case, Encoder, Teacher
 from evenhand.live.changing import Ask
 from evenhand.live.dashboard.file import write_file
 from evenhand.live.dashboard.report import report
-from evenhand.live.deciding import keys_of
 from evenhand.live.erasing import Erasure, erase
 from evenhand.live.events import Event
 from evenhand.live.explained import Explained, explained
@@ -25,14 +23,16 @@ from evenhand.live.lags import Lags
 from evenhand.live.life import Life, OnExpiry
 from evenhand.live.lookup import lookup
 from evenhand.live.opening import Terms, warn_of_jams
-from evenhand.live.phases import Phase
 from evenhand.live.proof import Head
 from evenhand.live.recalling import recall
 from evenhand.live.replies import Reply
 from evenhand.live.retention import Retention
-from evenhand.live.stores.base import Closing, Store, Transaction
+from evenhand.live.seals import Seal, seal
+from evenhand.live.stores._segments import every
+from evenhand.live.stores.base import Closing, Store
+from evenhand.live.stores.opening import whole
 from evenhand.live.switching import Switch
-from evenhand.live.together import in_parts, spread
+from evenhand.live.together import run
 from evenhand.live.verbs import Outcomes, Verbs
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
@@ -216,6 +216,19 @@ class Campaign:
         """
         return erase(self._worker, keys, before, by, why)
 
+    def seal(self, folder: str | Path, *, by: str, why: str, before: date | int | None = None) -> Seal:
+        """Move old events out of the store to a read-only file, a segment, which is checked before they go.
+
+        The state and the counts at its end stay in the log, as do decisions that wait, or about which something came
+        later, so that decisions and reports are as before. Keys stay used; settled decisions take no corrections.
+
+        Args:
+            folder: where the segment is written, for audits, exports and whatever else reads the whole log.
+            by, why: as for `pause`.
+            before: the date or time, or the number of an event, before which events go; by default a day ago.
+        """
+        return seal(self, self._worker, folder, before, by, why)
+
     def pause(self, *, by: str, why: str) -> bool:
         """Make no decisions until `resume`; outcomes still count. Returns False if it is paused already.
 
@@ -300,12 +313,7 @@ class Campaign:
             Ended: the campaign has ended.
             Conflict: somebody else switched first; or something was erased, and the policy cannot go on with the books.
         """
-        if not isinstance(policy, Policy):
-            raise InvalidInput("policy", "a Policy", shown(policy))
-        refuse_unfit(policy)
-        now = self._worker.fold.phase
-        encoder = encoder or (Named(policy) if isinstance(now.encoder, Named) else now.encoder)
-        self._worker.switch(Switch(phase=Phase(policy, encoder), expected=expected or now.mark, by=by, why=why))
+        self._worker.switch(Switch.of(self._worker.fold.phase, policy, encoder, expected, by, why))
 
     def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:
         """Run several calls in one transaction, which costs one write to disk; each has its result or its own error.
@@ -320,12 +328,7 @@ class Campaign:
         >>> first.action in coin.actions, second
         (True, Unknown("no decision 7 in campaign 'coins'"))
         """
-
-        def within(verb: Callable[[Verbs], T]) -> Callable[[Transaction], T]:
-            return lambda log: verb(Verbs(self._worker, log))
-
-        parts = in_parts(verbs)
-        return spread(parts, self._worker.run([within(part) for part in parts], keys_of(verbs)))
+        return run(self._worker, verbs)
 
     def explain(self, decision: int) -> str:
         """Explain a decision in numbers: the prices, values and limits at the time it was made.
@@ -359,8 +362,7 @@ class Campaign:
         """Write the dashboard as one self-contained HTML file.
 
         Raises:
-            InvalidInput: the file cannot be written.
-            MissingExtra: Jinja is not installed.
+            InvalidInput, MissingExtra: the file cannot be written, or Jinja is not installed.
         """
         write_file(self, path)
 
@@ -386,14 +388,15 @@ class Campaign:
         """Store a snapshot of the state, which makes opening fast; returns its size in bytes."""
         return self._worker.keep()
 
-    def decisions(self) -> pd.DataFrame:
-        """Return a data frame of all decisions, with their cases, probabilities, outcomes and states.
+    def decisions(self, segments: str | Path | None = None) -> pd.DataFrame:
+        """Return a data frame of all decisions, with cases and outcomes; `segments` is the folder of those moved there.
 
         Raises:
-            MissingExtra: pandas is not installed.
+            MissingExtra, Conflict, MissingFile: pandas is not installed; or some are in segments that are not given.
         """
-        return data_frame(list(found := History.of(self._worker.store, self.name)), list(found.columns))
+        found = History.of(whole(self._worker.store, segments), self.name)
+        return data_frame(list(found), list(found.columns))
 
-    def events(self) -> Iterator[Event]:
-        """Iterate over all events of the log."""
-        return self._worker.store.scan(self.name)
+    def events(self, segments: str | Path | None = None) -> Iterator[Event]:
+        """Iterate over all events of the log; see `decisions` for `segments`."""
+        return every(whole(self._worker.store, segments), self.name)

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.auditing import Audit, audit, of_damaged
+from evenhand.live.auditing import Audit, audit, of_damaged, of_segment
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import set_clock
 from evenhand.live.coded import Stated, Text, of_stored
@@ -20,8 +20,9 @@ from evenhand.live.files import Rows, kept_campaign, switch_campaign, taught, te
 from evenhand.live.limits import used_up
 from evenhand.live.opening import campaigns_of
 from evenhand.live.proof import Head, prove, refuse
+from evenhand.live.stores._segments import LINK
 from evenhand.live.stores.base import Closing, Store
-from evenhand.live.stores.opening import connect, connect_to_read
+from evenhand.live.stores.opening import Place, connect, connect_to_read
 from evenhand.live.switches import Switched, switches
 
 
@@ -134,16 +135,19 @@ def audit_files(
     tolerance: float = 0.0,
     head: str | None = None,
     jobs: int = 1,
+    segments: Path | None = None,
 ) -> Audit:
-    """Audit a campaign from problem files, by default with the files that it stored.
+    """Audit a campaign from problem files, by default with the files that it stored; a segment has hashes alone.
 
     Raises:
         Unknown, InvalidInput: as for `only_campaign`; or no policy is known, or `head` is not NUMBER:HASH.
         Conflict: the policy learned from another log.
     """
-    store = connect_to_read(url)
+    store = connect_to_read(url, segments)
     name = only_campaign(store, campaign)
     kept = None if head is None else Head.of(head)
+    if store.snapshot(name, LINK) is not None:
+        return of_segment(store, name, prove(store, name, kept))
     try:
         each = policies(store, name)
         if problem_paths and each:
@@ -160,7 +164,7 @@ def audit_files(
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
     own = {stated.policy.fingerprint(): stated for stated in each}.values()
     return audit(
-        url,
+        url if segments is None else Place(url, segments),
         name,
         [stated.policy for stated in own],
         encoders=[stated.coded for stated in own],
@@ -194,6 +198,7 @@ def write_decisions(
     outcome: str | None = None,
     observed: bool = False,
     verbatim: bool = False,
+    segments: Path | None = None,
 ) -> int:
     """Write the decisions of a campaign to a file; returns their number. See `evenhand.live.exports.export`.
 
@@ -202,7 +207,7 @@ def write_decisions(
         Damaged: the log is damaged.
     """
     refuse_own("out", out, url)
-    store = connect_to_read(url)
+    store = connect_to_read(url, segments)
     name = only_campaign(store, campaign)
     refuse(name, prove(store, name))
     return export(store, name, out, kind=kind, outcome=outcome, observed=observed, verbatim=verbatim)

@@ -18,7 +18,8 @@ from evenhand.live.cases import context_of
 from evenhand.live.changing import check_said
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.snapshots import dump
-from evenhand.live.stores.base import Erasing, Scrubbing, Transaction
+from evenhand.live.stores._segments import segments
+from evenhand.live.stores.base import Erasing, Recalling, Scrubbing, Transaction
 from evenhand.live.verbs import check_text
 from evenhand.live.worker import Worker
 from evenhand.policy.corrections import forget
@@ -36,6 +37,7 @@ class Erasure:
     decisions: tuple[int, ...]  # the ids of those that were erased
     waiting: int = 0  # decisions before the date that still wait for their outcomes, and were left
     unsealed: int = 0  # decisions before the date that an earlier version wrote, and were left
+    moved: tuple[str, ...] = ()  # segments with older decisions, which are erased with these files
 
     def __str__(self) -> str:
         found = [f"{len(self.decisions):,} erased"]
@@ -43,6 +45,8 @@ class Erasure:
             found.append(f"{self.waiting:,} left, as they wait for their outcomes")
         if self.unsealed:
             found.append(f"{self.unsealed:,} left, as an earlier version of evenhand wrote them")
+        if self.moved:
+            found.append(f"those in {', '.join(self.moved)} are erased by deleting these files")
         return "; ".join(found)
 
 
@@ -89,6 +93,12 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any]) -> Eras
         found = []
         for key in dict.fromkeys(keys):
             event = log.find(key)
+            old = log.moved([key]) if event is None and isinstance(log, Recalling) else {}
+            number = old.get(key, 0) if event is None else event.seq
+            if 0 < number <= worker.fold.sealed:
+                place = next(z for z in segments(worker.store, worker.name) if number <= z.last)
+                told = "it is erased by deleting that file, with all others in it"
+                raise Conflict(f"decision {worker.fold.ids.of(number)}, of the key {shown(key)}, is in {place}: {told}")
             if event is None:
                 told = f"no decision with the key {shown(key)} in campaign {worker.name!r}"
                 raise Unknown(f"{told}{worker.fold.ids.note}")
@@ -114,10 +124,12 @@ def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
         raise InvalidInput(
             "before", "a date or time in the past, as a later one would erase everything", before.isoformat()
         )
-    left = (event for event in worker.store.scan(worker.name, kinds=("decided",)) if not is_erased(event))
+    each = segments(worker.store, worker.name)
+    moved, sealed = tuple(z.file for z in each if z.began < end), each[-1].last if each else 0
+    left = (event for event in worker.store.scan(worker.name, sealed, ("decided",)) if not is_erased(event))
     first = next(left, None)  # found while no lock is held, as many may have been erased before
     if first is None:
-        return Erasure(decisions=())
+        return Erasure(decisions=(), moved=moved)
     after, waiting, unsealed = first.seq - 1, 0, 0
 
     def old(log: Transaction) -> Iterator[Event]:
@@ -136,7 +148,7 @@ def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
     found: tuple[int, ...] = ()
     while some := erase_some(worker, lambda log: list(islice(old(log), _TURN)), note):
         found += some
-    return Erasure(decisions=found, waiting=waiting, unsealed=unsealed)
+    return Erasure(decisions=found, waiting=waiting, unsealed=unsealed, moved=moved)
 
 
 def scrub(worker: Worker) -> None:

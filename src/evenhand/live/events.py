@@ -31,6 +31,7 @@ Kind = Literal[
     "clock",
     "leased",
     "restored",
+    "sealed",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _SALT = 16  # bytes

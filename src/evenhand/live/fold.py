@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
@@ -112,6 +113,7 @@ class Fold:
         self.version, self.ids = "", Ids()  # of evenhand that decides, and of decisions
         self.life = Life(patience=math.inf, on_expiry=self.on_expiry)  # until it is opened
         self.marked = self.erased = 0  # the last mark, and the last erasure
+        self.sealed = 0  # the last event that a segment has, which takes no corrections of what was settled there
         self.reach = self.first = 0  # since `known`: the earliest decision that was corrected, the first correction
         self.pending = Backlog()
 
@@ -136,14 +138,14 @@ class Fold:
         """Apply the next event; `made` is its decision, or what it corrects, where the caller has that already.
 
         Raises:
-            Rewritten: the log has to be folded again.
+            Rewritten: the log has to be folded again; or events before this one are in a segment.
             Missing: the policy that begins here is not known.
             Conflict: a later version of evenhand wrote an event of a kind that is not known here.
         """
         if event.kind not in KINDS:
             raise Conflict(f"event {event.seq} is of kind {event.kind!r}, which this version of evenhand does not know")
         if event.seq != self.seq + 1:
-            raise EvenhandError(f"event {event.seq} does not follow event {self.seq}")
+            raise Rewritten(f"event {event.seq} does not follow event {self.seq}")
         try:
             getattr(self, f"_{event.kind}")(event, made)
         except InvalidInput as error:
@@ -166,7 +168,7 @@ class Fold:
     @property
     def is_whole(self) -> bool:
         """Whether the log has all that a fold from its first event on needs."""
-        return not self.erased
+        return not (self.erased or self.sealed)
 
     def is_late(self, context: Context) -> bool:
         """Return whether the next decision would be one after the horizon, or after the end of a run with dates."""
@@ -232,6 +234,9 @@ class Fold:
         """Start again at an erasure, event `seq`, which stores this state."""
         self.seq = self.erased = seq
         self.reach = self.first = 0
+
+    def _sealed(self, event: Event, made: object) -> None:
+        self.sealed = json.loads(event.body)["last"]  # not the state, which is long
 
     def _upgraded(self, event: Event, made: object) -> None:
         self.version = read(event)["versions"]["evenhand"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -19,7 +20,8 @@ from evenhand.live.opening import Terms
 from evenhand.live.phases import Phase, Phases, mark_in, missing
 from evenhand.live.runs import fold_runs
 from evenhand.live.snapshots import BrokenSnapshot, began, dump, restore
-from evenhand.live.stores.base import Store
+from evenhand.live.stores._segments import KEEPERS
+from evenhand.live.stores.base import Readable, Store
 from evenhand.policy.state import PolicyState
 
 Events = Callable[[int], Iterable[Event]]  # the events after a number, in order
@@ -32,6 +34,23 @@ class Spare(NamedTuple):
 
     fold: Fold
     hash: bytes  # of its last event, by which another log is told
+
+
+class Keeper(NamedTuple):
+    """An event that keeps a state: an erasure the one after it, a seal the one at the end of its segment."""
+
+    at: int  # the events of the state
+    event: Event
+
+
+def keeper(store: Readable, campaign: str, before: int | None = None) -> Keeper | None:
+    """Return the event of a log that keeps the latest state of fewer events than a number, None if there is none."""
+    found = list[Keeper]()
+    for event in store.scan(campaign, kinds=KEEPERS):
+        body = json.loads(event.body) if event.kind == "sealed" else {}
+        if not is_erased(event) and body.get("state", True):
+            found.append(Keeper(body.get("last", event.seq), event))
+    return max((z for z in found if before is None or z.at < before), key=lambda z: z.at, default=None)
 
 
 @dataclass(frozen=True)
@@ -98,15 +117,20 @@ class Folding:
             if fits(fold, ahead, found.marks):
                 return _apply(fold, events, found)
         fold = self.begun(before)
+        if before is not None and fold.known >= before:
+            told = (
+                f"the state after event {fold.seq}, with which the log begins, has corrections up to event {fold.known}"
+            )
+            raise Conflict(f"{self.name!r}: {told}: none before event {before} can be found again")
         return _apply(fold, events, self.survey(events(fold.seq), fold.seq))
 
     def kept(self, before: int | None) -> Iterator[tuple[Fold, bool]]:
         """Yield the folds of snapshots of fewer events than a number, the latest first, and whether each is ahead.
 
-        Those of policies that are not known are left out, and those before an erasure.
+        Those of policies that are not known are left out, and those before the state that an event keeps.
         """
-        erased = self._erasure(before)
-        least = 0 if erased is None else erased.seq
+        last = self._keeper(before)
+        least = 0 if last is None else last.at
         while (kept := self.store.snapshot(self.name, self.mark, before)) is not None and kept[0] >= least:
             before = kept[0]
             try:
@@ -119,13 +143,13 @@ class Folding:
                 continue
 
     def _spared(self, events: Events, spare: Spare | None) -> Iterator[tuple[Fold, bool]]:
-        """Yield a copy of a fold in memory, if it is of this log and no erasure came after it."""
+        """Yield a copy of a fold in memory, if it is of this log and no event keeps a state after it."""
         if spare is None or spare.fold.base != self.base.seq:
             return
-        first, erased = next(iter(events(spare.fold.seq - 1)), None), self._erasure(None)
+        first, last = next(iter(events(spare.fold.seq - 1)), None), self._keeper(None)
         if first is None or (first.seq, first.hash) != (spare.fold.seq, spare.hash):
             return
-        if erased is None or erased.seq <= spare.fold.seq:
+        if last is None or last.at <= spare.fold.seq:
             yield spare.fold.copied(), False
 
     def _begin(self, seq: int) -> Event | None:
@@ -143,31 +167,44 @@ class Folding:
         return found
 
     def begun(self, before: int | None = None) -> Fold:
-        """Return the fold that the last erasure before an event keeps, or else the one of no events.
+        """Return the fold of the latest state before an event that the log keeps, or else the one of no events.
 
         Raises:
             Conflict: the state cannot be read here, as its policy is not known.
         """
-        erased = self._erasure(before)
-        if erased is None:
+        last = self._keeper(before)
+        if last is None:
             return self.trained()
         try:
-            blob = b64decode(read(erased)["state"])
+            blob = b64decode(read(last.event)["state"])
             begin = self._begin(began(blob))
             if begin is None:
                 raise BrokenSnapshot("it is of another policy")
             fold = self.fresh(begin)
             restore(fold, blob, any_version=True)
         except BrokenSnapshot as error:
-            raise Conflict(
-                f"{self.name!r}: the state that erasure {erased.seq} keeps cannot be read: {error}"
-            ) from error
+            told = f"the state that event {last.event.seq} keeps cannot be read: {error}"
+            raise Conflict(f"{self.name!r}: {told}") from error
         return fold
 
-    def _erasure(self, before: int | None) -> Event | None:
-        """Return the last erasure before an event, None if a later one took its state."""
-        found = [e for e in self.store.scan(self.name, kinds=("erased",)) if before is None or e.seq < before]
-        return found[-1] if found and not is_erased(found[-1]) else None
+    def at(self, last: int) -> Fold:
+        """Return the state after an event on the way to the end of the log: with the corrections that are there."""
+
+        def events(after: int) -> Iterable[Event]:
+            return self.store.scan(self.name, after)
+
+        for fold, ahead in self.kept(last + 1):
+            found = self.survey(events(fold.seq), fold.seq)
+            if fits(fold, ahead, found.marks):
+                break
+        else:
+            fold = self.begun(last + 1)
+            found = self.survey(events(fold.seq), fold.seq)
+        found.last = last
+        return _apply(fold, events, found)
+
+    def _keeper(self, before: int | None) -> Keeper | None:
+        return keeper(self.store, self.name, before)
 
     def trained(self) -> Fold:
         """Return a fold of no events whose policy the teacher has trained."""

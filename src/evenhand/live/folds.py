@@ -11,7 +11,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.live.cases import context_of
 from evenhand.live.events import Event
 from evenhand.live.fold import Fold, Made, Mark, Survey
-from evenhand.live.folding import Folding
+from evenhand.live.folding import Folding, Keeper
 from evenhand.live.phases import Missing
 
 
@@ -38,30 +38,33 @@ class Folds:
     Args:
         folding: with the policy that the campaign was opened with, or was switched to before the erasure.
         found: the marks and corrections of the log, or of what follows the erasure.
-        erasure: at which they begin, from the state that it keeps; None for the first event.
+        start: the event with whose state they begin; None for the first event.
         main: the fold with which they begin later, after which no correction is put in its place that concerns an
             earlier decision; None if they begin there.
     """
 
     folding: Folding
     found: Survey
-    erasure: Event | None = None
+    start: Keeper | None = None
     main: Fold | None = None
     _later: list[_Later] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        folding, found, erased = self.folding, self.found, 0 if self.erasure is None else self.erasure.seq
-        switched = {event.seq: event for event in folding.store.scan(folding.name, kinds=("switched",))}
-        since = erased if self.main is None else self.main.seq
-        before = max((mark.known for mark in found.marks if mark.seq <= since), default=0)
+        folding, found, begun = self.folding, self.found, self.main is None
         if self.main is None:
-            self.main = _begun(folding, self.erasure)
-        else:
-            self.main.corrected = found.corrected(self.main.known, erased)
-        for mark in (mark for mark in found.marks if mark.seq > since):
+            self.main = _begun(folding, self.start)
+        since = self.main.seq if self.main is not None else 0 if self.start is None else self.start.at
+        erased, known = (since, 0) if self.main is None else (self.main.erased, self.main.known)
+        switched = {event.seq: event for event in folding.store.scan(folding.name, kinds=("switched",))}
+        before = max((mark.known for mark in found.marks if mark.seq <= since), default=known if begun else 0)
+        if self.main is not None:
+            self.main.corrected = found.corrected(known, erased)
+        for mark in (mark for mark in found.marks if mark.seq > since and (mark.known > known or not begun)):
             corrected = found.corrected(mark.known, erased)
             refs = [e.ref for e in found.corrections if before < e.seq <= mark.known and e.ref and e.ref > erased]
-            later = _Later(mark, min(refs, default=mark.seq), corrected, follows=mark.seq not in switched)
+            later = _Later(
+                mark, max(min(refs, default=mark.seq), since + 1), corrected, follows=mark.seq not in switched
+            )
             if not later.follows:
                 later.start, later.fold = 0, _begun(replace(folding, base=switched[mark.seq]), None)
             if later.fold is not None:
@@ -93,6 +96,11 @@ class Folds:
             own = None if again is None else again._replace(id=np.full(3, -1))  # for a receipt of this fold
             later.fold = _applied(later.fold, event, body, context if same else None, own)
 
+    def known(self, known: int) -> Fold | None:
+        """Return the fold with the corrections up to an event, None if it has not begun."""
+        each = (self.main, *(later.fold for later in self._later))
+        return next((fold for fold in each if fold is not None and fold.known == known), None)
+
     def _begin(self, seq: int) -> None:
         """Copy the folds that differ from the one before them from this event on."""
         before = self.main
@@ -102,10 +110,10 @@ class Folds:
             before = later.fold if later.fold is not None or not later.follows else before
 
 
-def _begun(folding: Folding, erasure: Event | None) -> Fold | None:
-    """The fold of an erasure, or of no events; None if its policy is not known."""
+def _begun(folding: Folding, start: Keeper | None) -> Fold | None:
+    """The fold of a state that the log keeps, or of no events; None if its policy is not known."""
     try:
-        return folding.trained() if erasure is None else folding.begun(erasure.seq + 1)
+        return folding.trained() if start is None else folding.begun(start.at + 1)
     except Missing:
         return None
 

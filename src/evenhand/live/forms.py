@@ -12,6 +12,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.events import Damaged, Event, Kind, is_erased, read
 from evenhand.live.life import FATES
 from evenhand.live.stores.base import Readable
+from evenhand.live.switches import BOOKS
 from evenhand.problem.ended import AFTERS
 
 _Form = Callable[[object], bool]
@@ -82,6 +83,7 @@ _NEEDED: Mapping[Kind, Mapping[str, _Form]] = {
     "switched": {"mark": _text, "encoding": _mapping},
     "refolded": {"known": _whole, "from": _whole},
     "erased": {"decisions": _wholes},
+    "sealed": {**_SAID, **dict.fromkeys(("first", "last", "began", "events", "decisions"), _whole), "before": _wholes},
     "upgraded": {"versions": _versions},
     "restored": {**_SAID, "time": _whole, "shift": _whole, "head": _text},
     "clock": {"due": _whole},
@@ -90,7 +92,7 @@ _OWN: Mapping[Kind, Mapping[str, _Form]] = {  # of the personal part
     "decided": {"case": _case, **dict.fromkeys("swqc", _numbers)},
     "erased": {"state": _text},
 }
-_MAY: Mapping[str, _Form] = {**_LIFE, **_SAID, "versions": _versions, "adopts": lambda z: isinstance(z, bool)}
+_MAY: Mapping[str, _Form] = {**_LIFE, **_SAID, "versions": _versions, "adopts": lambda z: z in (True, False, BOOKS)}
 
 
 def fault(event: Event) -> str | None:

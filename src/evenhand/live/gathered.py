@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.events import Busy, Conflict, Event, Kind, linked
-from evenhand.live.stores.base import Gathering, Transaction
+from evenhand.live.stores.base import Gathering, Recalling, Transaction
 
 T = TypeVar("T")
 _MOST = 1_000  # events that wait to be written
@@ -25,8 +25,10 @@ class Gathered:
     """
 
     def __init__(self, log: Gathering, keys: Sequence[str]) -> None:
+        self._moved: Mapping[str, int] | None
         self._log, self._fresh, self._hash, self.last = log, list[Event](), log.hash, log.last
         self._by_key: dict[str, Event | None] = dict.fromkeys(keys)
+        self._keys, self._moved = list(self._by_key), None  # read when it is asked for
         for event in log.find_all(list(self._by_key)) if keys else ():
             self._by_key[str(event.key)] = event
 
@@ -40,6 +42,14 @@ class Gathered:
 
     def find(self, key: str) -> Event | None:
         return self._by_key[key] if key in self._by_key else self._log.find(key)
+
+    def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
+        if not isinstance(self._log, Recalling):
+            return {}
+        if self._moved is None:
+            self._moved = self._log.moved(self._keys)
+        rest = [key for key in keys if key not in self._by_key]
+        return {**{key: z for key, z in self._moved.items() if key in keys}, **(self._log.moved(rest) if rest else {})}
 
     def get(self, seq: int) -> Event | None:
         self.write()

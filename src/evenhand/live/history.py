@@ -12,7 +12,8 @@ from evenhand.live.events import Event, is_erased, read
 from evenhand.live.forms import naming_damage
 from evenhand.live.ids import Ids
 from evenhand.live.replies import reply
-from evenhand.live.stores.base import Store
+from evenhand.live.stores._segments import every
+from evenhand.live.stores.base import Readable
 from evenhand.live.switches import Switched
 
 _SAME = 10_000  # distinct outcomes that are stored once each
@@ -47,7 +48,7 @@ class History:
     [('first', 0.5, 'observed', 1)]
     """
 
-    store: Store
+    store: Readable
     campaign: str
     last: int
     actions: Sequence[str]
@@ -59,23 +60,24 @@ class History:
     ids: Ids
 
     @staticmethod
-    def of(store: Store, campaign: str) -> History:
+    def of(store: Readable, campaign: str) -> History:
         """Read the history of a campaign up to its last event.
 
         Raises:
             Damaged: the body of an event is damaged.
+            Conflict: some events are in segments that are not given.
         """
         with naming_damage(store, campaign):
             return History._of(store, campaign)
 
     @staticmethod
-    def _of(store: Store, campaign: str) -> History:
+    def _of(store: Readable, campaign: str) -> History:
         actions: Sequence[str] = ()
         ends: dict[int, tuple[str, str | None]] = {}
         same: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each distinct outcome is stored once
         cases: dict[str, set[type]] = {}
         last, plays, outcomes, switches, ids = 0, 0, dict[str, None](), list[Switched](), Ids()
-        for event in store.scan(campaign):
+        for event in every(store, campaign):
             last = event.seq
             if event.kind in ("opened", "switched"):
                 actions = read(event).get("actions", actions)  # a switch states them where it appends some

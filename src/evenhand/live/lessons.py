@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -62,6 +63,8 @@ class Lessons:
 def lessons(store: Readable, campaign: str, seed: int, phase: Phase, seq: int, corrected: Mapping[int, Any]) -> Lessons:
     """Return what a policy learns from all events before one, in which a later outcome replaces an earlier one.
 
+    Decisions that a segment has are left out, also where they are in the store as well or the segments are given.
+
     Args:
         store, campaign: of the log.
         seed: of the state.
@@ -75,7 +78,9 @@ def lessons(store: Readable, campaign: str, seed: int, phase: Phase, seq: int, c
 
     latest = {e.ref: read(e)["y"] for e in before("revised") if e.ref is not None} | dict(corrected)
     found = Lessons(phase, phase.policy.start(seed=seed), latest)
-    found.read(before("decided", "observed", "cancelled"))
+    moved = max((json.loads(event.body)["last"] for event in before("sealed")), default=0)
+    events = before("decided", "observed", "cancelled")
+    found.read(event for event in events if event.kind != "decided" or event.seq > moved)
     return found
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from evenhand.live.backups import archive
 from evenhand.live.changing import Ask, refuse_unerasable
 from evenhand.live.commands import only_campaign
+from evenhand.live.erasing import time_of
 from evenhand.live.events import Conflict
+from evenhand.live.files import kept_campaign, teacher_of
 from evenhand.live.horizon import refuse_soft
 from evenhand.live.life import LIFE, Life
 from evenhand.live.opening import refuse_no_fallback
 from evenhand.live.phases import begins, of_kept
+from evenhand.live.seals import Seal
 from evenhand.live.stores.base import Closing
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.versions import deciding, other_version
@@ -65,6 +68,27 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
     settings = f"patience {life.patience:g} s, on expiry {life.on_expiry}, after the horizon {life.after}"
     settings += "" if life.retention == "off" else f", cases {life.lasting}"
     return f"{name}: {life.told}; {settings}{'' if body is not None else ' (as before)'}"
+
+
+def seal_file(
+    url: str, campaign: str | None, folder: Path, before: str | None, by: str, why: str, log_path: Path | None = None
+) -> Seal:
+    """Move old events of a campaign of a problem file to a segment; see `Campaign.seal`.
+
+    Raises:
+        Unknown, InvalidInput: as for `only_campaign` and `Campaign.seal`; or the date is invalid.
+        Conflict, CannotSave, Busy: as for `Campaign.seal`; or the policy learned from another log.
+    """
+    end = None if before is None else int(before) if before.isdecimal() else time_of(before)
+    with closing(connect_to_read(url)) as found:
+        name = only_campaign(found, campaign)
+    store = connect(url)
+    try:
+        made = kept_campaign(store, name, teacher_of(store, name, log_path))
+        return made.seal(folder, by=by, why=why, before=end)
+    finally:
+        if isinstance(store, Closing):
+            store.close()
 
 
 def write_archive(url: str, campaign: str | None, out: Path) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.live.events import Damaged, Event, digest, is_erased, sealed
+from evenhand.live.stores._segments import LINK, Segment, unread
 from evenhand.live.stores.base import Readable, SelfChecking
 
 _MOST = 10  # faults that are told one by one
@@ -50,6 +51,7 @@ class Proof:
     faults: tuple[str, ...]
     last: int  # the last event that can be read, 0 if there is none
     sealed: bool  # whether events have hashes; logs of earlier versions have them once a worker opens the store
+    unread: tuple[Segment, ...] = ()  # that have the events before the first that was checked
 
 
 def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
@@ -57,6 +59,7 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
 
     Every hash is SHA-256 of the hash before it, followed by "NUMBER TIME KIND REF KEY\nBODY"; see `events.digest`. In
     an event with a personal part its seal stands in place of the key. What is missing has to be named by an erasure.
+    Events in segments that are not given are not checked: the chain begins with the hash that the last seal states.
 
     Args:
         store: the store with the log.
@@ -74,12 +77,17 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
     >>> prove(store, "mail").faults
     ('event 2 is not what was written: its hash differs',)
     """
-    faults = list(store.damage()) if isinstance(store, SelfChecking) else []
     found, last, before, at, changed = 0, 0, b"", 0, 0
-    hashed, matches, erasures = True, head is None, _Erasures()
+    hashed, matches, erasures, each = True, head is None, _Erasures(), list[Segment]()
+    faults = list[str]()
     try:
+        link, each = store.snapshot(campaign, LINK), unread(store, campaign)
+        if link is not None:  # a segment, which begins after an event whose hash it has
+            (last, before), erasures.first, erasures.missed = link, link[0] + 1, False
+        elif each:
+            last, before, erasures.first = each[-1].last, each[-1].hash, each[-1].last + 1
         with Work(f"checking {campaign}", "event") as work:
-            for event in store.scan(campaign):
+            for event in store.scan(campaign, last):
                 found += 1
                 work.update()
                 if event.seq != last + 1:
@@ -97,13 +105,14 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
                 matches |= head is not None and last == head.seq and before == head.hash
     except Damaged as error:
         faults.append(f"the events after {last} cannot be read: {error}")
+    faults = [*(store.damage() if isinstance(store, SelfChecking) else ()), *faults]
     if changed > _MOST:
         faults.append(f"{changed - _MOST:,} more events are not what was written")
     faults += erasures.faults()
     if head is not None and not matches:
         told = "that event has another hash" if last >= head.seq else f"the log ends at event {last}: its tail was cut"
         faults.append(f"the head {str(head)[:20]}... is not in the log: {told}")
-    return Proof(Head(last, before) if hashed and last else None, tuple(faults), last, hashed)
+    return Proof(Head(last, before) if hashed and last else None, tuple(faults), last, hashed, tuple(each))
 
 
 class _Erasures:
@@ -111,15 +120,17 @@ class _Erasures:
 
     def __init__(self) -> None:
         self._missing, self._named = set[int](), set[int]()
+        self.first, self.missed = 1, True  # the first event that is read; whether all erasures of these events are
 
     def add(self, event: Event) -> None:
         """Process the next event."""
         if is_erased(event):
             self._missing.add(event.seq)
-        if event.kind == "erased":
+        if event.kind in ("erased", "sealed"):
             with suppress(ValueError, TypeError, KeyError):  # anything can be in a damaged log, whose hash differs
                 body = json.loads(event.body)
-                self._named |= {*body["decisions"], *([body["before"]] if body["before"] else [])}
+                named = body["before"] if event.kind == "sealed" else [*body["decisions"], body["before"] or 0]
+                self._named |= {seq for seq in named if seq >= self.first}
 
     def is_false(self, event: Event) -> bool:
         """Return whether the personal part of an event differs from what was sealed."""
@@ -129,7 +140,7 @@ class _Erasures:
 
     def faults(self) -> list[str]:
         """Return the personal parts that are missing but were not erased, and those that are present again."""
-        missing, there = self._missing - self._named, self._named - self._missing
+        missing, there = self._missing - self._named if self.missed else (), self._named - self._missing
         told = [(seq, "is missing, and no erasure names it") for seq in sorted(missing)[:_MOST]]
         told += [(seq, "was erased, and is there") for seq in sorted(there)[:_MOST]]
         return [f"the personal part of event {seq} {what}" for seq, what in told]

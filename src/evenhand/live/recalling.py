@@ -13,6 +13,7 @@ from evenhand.live.fold import Fold
 from evenhand.live.forms import naming_damage
 from evenhand.live.packing import unpack
 from evenhand.live.phases import mark_in
+from evenhand.live.stores._segments import moved
 from evenhand.live.verbs import is_number
 from evenhand.live.worker import Worker
 
@@ -31,6 +32,8 @@ def recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
 def _recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
     number = worker.fold.ids.number(decision, worker.fold.seq) if is_number(decision) else 0
     event = next(iter(worker.store.scan(worker.name, number - 1)), None) if number else None
+    if event is not None and event.seq != number and number <= worker.fold.sealed:
+        raise moved(worker.store, worker.name, number, f"decision {decision}")
     if event is None or event.seq != number or event.kind != "decided":
         raise Unknown(f"no decision {shown(decision)} in campaign {worker.name!r}{worker.fold.ids.note}")
     if is_erased(event):

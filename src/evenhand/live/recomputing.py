@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,14 +20,15 @@ from evenhand.live.as_of import AsOf
 from evenhand.live.cases import Teacher
 from evenhand.live.events import Conflict, Damaged, Event, is_erased, read
 from evenhand.live.fold import Fold, Survey
-from evenhand.live.folding import Folding, fits
+from evenhand.live.folding import Folding, Keeper, fits, keeper
 from evenhand.live.folds import Folds
 from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
 from evenhand.live.phases import Phase, Phases, begins
-from evenhand.live.snapshots import apart, dump
+from evenhand.live.snapshots import apart, dump, known
+from evenhand.live.stores._segments import unread
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.stores.opening import Place, connect_to_read
 from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
 
@@ -38,14 +41,14 @@ class Given:
     """What an audit is given: the log, and what decided.
 
     Args:
-        store: the store, or its URL, which processes can share.
+        store: the store, or its URL, which processes can share; or both of the store and of its segments.
         campaign: its name.
         phases: the policies and the encoders of their cases.
         teacher: what the policy learned before the first decision.
         tolerance: the largest accepted difference of a real number, relative to 1 + its size.
     """
 
-    store: str | Store
+    store: str | Store | Place
     campaign: str
     phases: Sequence[Phase]
     teacher: Teacher | None
@@ -55,7 +58,14 @@ class Given:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}  # a process opens the store itself
 
     @cached_property
+    def is_shared(self) -> bool:
+        """Whether processes can share the store."""
+        return isinstance(self.store.store if isinstance(self.store, Place) else self.store, str)
+
+    @cached_property
     def place(self) -> Store:
+        if isinstance(self.store, Place):
+            return self.store.open()
         if isinstance(self.store, str) or not hasattr(self.store, "scan"):
             return connect_to_read(self.store)
         return self.store
@@ -84,6 +94,8 @@ class Count:
     differing: int = 0
     erased: int = 0
     between: int = 0
+    sealed: int = 0  # that are in segments which are not read
+    apart: tuple[int, ...] = ()  # seals that keep another state than the one that was folded
     largest: float = 0.0
     first: int | None = None
 
@@ -93,6 +105,7 @@ class Count:
         for name in ("decisions", "unknown", "differing", "erased", "between"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.largest = max(self.largest, other.largest)
+        self.apart += other.apart
         self.first = other.first if self.first is None else self.first
 
     def leave_out(self, event: Event) -> None:
@@ -139,8 +152,9 @@ class _Stretch(NamedTuple):
 class _Task(NamedTuple):
     given: Given
     stretch: _Stretch
-    found: Survey  # of the log since its last erasure
-    erasure: Event | None
+    found: Survey  # of the log since the state with which it begins
+    start: Keeper | None  # that state: of the last erasure, or of the last seal if events before it are not read
+    gap: int  # the last event that is in a segment which is not read
     keeps: bool  # whether the state at the end is returned
 
 
@@ -164,22 +178,24 @@ def recompute(given: Given, jobs: int = 1) -> Count:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     check_jobs(jobs)
-    if jobs > 1 and not isinstance(given.store, str):
+    if jobs > 1 and not given.is_shared:
         raise InvalidInput("store", "its URL, as several processes read it", type(given.store).__name__)
     if Terms.of(given.first).taught != (None if given.teacher is None else given.teacher.mark):
         expected = "learned from another log, or from none, before its first decision"
         raise Conflict(f"campaign {given.campaign!r} {expected}")
-    *_, erasure = None, *given.place.scan(given.campaign, kinds=("erased",))
-    found = _surveyed(given, erasure)
-    starts = _starts(given, erasure, found, jobs) if jobs > 1 else []
+    missing = unread(given.place, given.campaign)
+    gap = missing[-1].last if missing else 0
+    start = _start(given, gap)
+    found = _surveyed(given, start)
+    starts = _starts(given, start, found, jobs) if jobs > 1 else []
     edges = [0, *(start.seq for start in starts), found.last]
     each = [_Stretch(a, b) for a, b in pairwise(edges)]
-    tasks = [_Task(given, z, found, erasure, keeps=z.end < found.last) for z in each]
-    count = Count(given.tolerance)
+    tasks = [_Task(given, z, found, start, gap, keeps=z.end < found.last) for z in each]
+    count = Count(given.tolerance, sealed=sum(z.decisions for z in missing))
     with Work(f"recomputing {given.campaign}", "event", found.last) as shown:
         done = _whole(tasks, shown, jobs)
-        for i, start in enumerate(starts):
-            if not (_follows(start, done[i].state, given.tolerance) and done[i + 1].sound):
+        for i, split in enumerate(starts):
+            if not (_follows(split, done[i].state, given.tolerance) and done[i + 1].sound):
                 rest = tasks[i]._replace(stretch=_Stretch(each[i].begin, found.last), keeps=False)
                 done[i:] = _whole([rest], shown, 1)
                 if not done[i].sound:  # a decision at a state before it, or its snapshot is gone by now
@@ -209,29 +225,37 @@ def _run(task: _Task, watch: Watch) -> _Done:
 
 
 def _recomputed(task: _Task, watch: Watch) -> _Done:
-    given, (begin, end), erasure = task.given, task.stretch, task.erasure
-    place, count, gone = given.place, Count(given.tolerance), 0
+    given, (begin, end), start, gap = task.given, task.stretch, task.start, task.gap
+    place, count, gone, left = given.place, Count(given.tolerance), 0, 0
     if begin:
-        start = next((fold for fold, _ in given.folding(_last(given)).kept(begin + 1)), None)
-        if start is None or start.seq != begin:  # it was dropped meanwhile
+        kept = next((fold for fold, _ in given.folding(_last(given)).kept(begin + 1)), None)
+        if kept is None or kept.seq != begin:  # it was dropped meanwhile
             return _Done(count, b"", sound=False)
-        folds = after = Folds(given.folding(_last(given)), task.found, erasure, start)
-    elif erasure is None:
+        folds = after = Folds(given.folding(_last(given)), task.found, start, kept)
+    elif start is None:
         folds = after = Folds(given.folding(given.first), task.found)
+    elif gap:
+        folds = after = Folds(given.folding(_last(given)), task.found, start)
+        left = _learned(start, task.found)
     else:
-        gone = _first_erased(place, given.campaign)
+        gone, left = _first_erased(place, given.campaign), start.at
         until = takewhile(lambda event: event.kind != "erased", place.scan(given.campaign))
         folds = Folds(given.folding(given.first), given.folding(given.first).survey(until))
-        after = Folds(given.folding(begins(place, given.campaign)[0]), task.found, erasure)
-    events, at = takewhile(lambda event: event.seq <= end, place.scan(given.campaign, begin)), AsOf(begin)
+        after = Folds(given.folding(begins(place, given.campaign)[0]), task.found, start)
+    states = _states(place, given.campaign)
+    events, at = takewhile(lambda event: event.seq <= end, place.scan(given.campaign, max(begin, gap))), AsOf(begin)
     while some := list(islice(events, _STEP)):
         for event in some:
-            if erasure is not None and begin == 0 and event.seq >= gone:
+            if left and event.seq >= gone:
                 folds = after
-                if event.seq <= erasure.seq:
+                if event.seq <= left:
                     count.leave_out(event)
+                    if start is not None and event.seq > start.at:
+                        folds.apply(event, body := _body(event), folds.context(body, event.at) if body else None)
                     continue
             _one(event, folds, count, at)
+            if event.seq in states and not states[event.seq].same(folds, given.tolerance):
+                count.apart += (states[event.seq].number,)
         count.events = some[-1].seq
         if not watch(len(some)):
             return _Done(count, b"", whole=False)
@@ -240,19 +264,58 @@ def _recomputed(task: _Task, watch: Watch) -> _Done:
 
 def _one(event: Event, folds: Folds, count: Count, at: AsOf) -> None:
     """Compare an event if it is a decision, and apply it."""
-    body, context, again = dict[str, Any](), None, None
-    if event.kind == "decided":
-        if is_erased(event):
-            raise Damaged(f"event {event.seq} has lost its personal part, and no erasure names it")
-        body = read(event)
+    body, context, again = _body(event), None, None
+    if body:
         context = folds.context(body, event.at)
         again = count.compare(event, body, folds.main, context, at)
     folds.apply(event, body, context, again)
 
 
-def _surveyed(given: Given, erasure: Event | None) -> Survey:
-    """Survey a log, or what follows its last erasure, which begins there."""
-    after = 0 if erasure is None else erasure.seq
+def _body(event: Event) -> dict[str, Any]:
+    """The body of a decision; empty for other events."""
+    if event.kind != "decided":
+        return {}
+    if is_erased(event):
+        raise Damaged(f"event {event.seq} has lost its personal part, and no erasure names it")
+    return read(event)
+
+
+class _State(NamedTuple):
+    """A state that a seal keeps, of the end of its segment."""
+
+    number: int  # of the event of the seal
+    blob: bytes
+
+    def same(self, folds: Folds, tolerance: float) -> bool:
+        """Return whether the log, read up to there, folds to it; one whose policy is not known says nothing."""
+        fold = folds.known(known(self.blob))
+        return fold is None or apart(self.blob, dump(fold)) <= tolerance
+
+
+def _states(place: Store, campaign: str) -> dict[int, _State]:
+    """Return the states that seals keep, by the last event in them."""
+    found = ((event, json.loads(event.body)) for event in place.scan(campaign, kinds=("sealed",)))
+    each = ((event, body["last"]) for event, body in found if body["state"] and not is_erased(event))
+    return {last: _State(event.seq, b64decode(read(event)["state"])) for event, last in each}
+
+
+def _start(given: Given, gap: int) -> Keeper | None:
+    """Return the state with which the recomputed part of a log begins, where that is not its first event."""
+    *_, erasure = None, *given.place.scan(given.campaign, kinds=("erased",))
+    if gap:
+        return keeper(given.place, given.campaign)
+    return None if erasure is None else Keeper(erasure.seq, erasure)
+
+
+def _learned(start: Keeper, found: Survey) -> int:
+    """Return the last event before which decisions had not all corrections that are in the state of a seal."""
+    learned = known(b64decode(read(start.event)["state"]))
+    return max((mark.seq for mark in found.marks if mark.known <= learned), default=start.at)
+
+
+def _surveyed(given: Given, start: Keeper | None) -> Survey:
+    """Survey a log, or what follows the state with which it begins."""
+    after = 0 if start is None else start.at
     with Work(f"reading {given.campaign}", "event") as work:
         events = _told(given.place.scan(given.campaign, after), work)
         until = takewhile(lambda event: event.kind != "erased", events)  # a later one
@@ -270,7 +333,7 @@ def _last(given: Given) -> Event:
     return begins(given.place, given.campaign)[0]
 
 
-def _starts(given: Given, erasure: Event | None, found: Survey, jobs: int) -> list[Fold]:
+def _starts(given: Given, start: Keeper | None, found: Survey, jobs: int) -> list[Fold]:
     """Return the states of snapshots at which a log can be split, so that no stretch is much shorter than the others.
 
     Where corrections are put in their places by a mark, the fold that does so begins before the mark: a log is not
@@ -279,8 +342,8 @@ def _starts(given: Given, erasure: Event | None, found: Survey, jobs: int) -> li
     usable, last = list[Fold](), found.last
     for fold, ahead in given.folding(_last(given)).kept(None):
         later = [mark for mark in found.marks if mark.seq > fold.seq]
-        erased = 0 if erasure is None else erasure.seq
-        whole = not ahead and fits(fold, ahead, later) and fold.seq > erased
+        since = 0 if start is None else _learned(start, found)
+        whole = not ahead and fits(fold, ahead, later) and fold.seq > since
         if whole and min(fold.seq, last - fold.seq) >= found.last / (2 * jobs):
             usable.insert(0, fold)
             last = fold.seq

@@ -25,7 +25,7 @@ from evenhand.version import __version__
 FOLD = 1
 _META, _PLANES = "meta", ".planes"
 _TOKENS, _BASE = ".receipts.tokens", ".receipts.base"
-_NUMBERS = ("seq", "began", "runs", "known", "marked", "erased", "reach", "first", "version")
+_NUMBERS = ("seq", "began", "runs", "known", "marked", "erased", "reach", "first", "version", "sealed")
 
 
 class BrokenSnapshot(EvenhandError):
@@ -85,9 +85,22 @@ def began(blob: bytes) -> int:
     Raises:
         BrokenSnapshot: the bytes are damaged or foreign.
     """
+    return _number(blob, "began")
+
+
+def known(blob: bytes) -> int:
+    """Return the event up to which corrections are in a snapshot.
+
+    Raises:
+        BrokenSnapshot: the bytes are damaged or foreign.
+    """
+    return _number(blob, "known")
+
+
+def _number(blob: bytes, name: str) -> int:
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
-            return int(json.loads(str(file[_META]))["began"])
+            return int(json.loads(str(file[_META]))[name])
     except Exception as error:
         raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
 
@@ -95,10 +108,12 @@ def began(blob: bytes) -> int:
 def apart(blob: bytes, other: bytes) -> float:
     """Return the largest difference of the real numbers of two snapshots, relative to 1 + their size.
 
-    It is infinite where anything else differs, but for the tokens of receipts, which are random.
+    It is infinite where anything else differs, but for the version that wrote it, and the tokens of receipts, which are
+    random.
     """
     one, two = _read(blob), _read(other)
-    if list(one) != list(two) or str(one.pop(_META)) != str(two.pop(_META)):
+    metas = [json.loads(str(z.pop(_META))) | {"by": ""} for z in (one, two)]
+    if list(one) != list(two) or metas[0] != metas[1]:
         return math.inf
     pairs = (pair for name, a in one.items() for pair in zip(_told(name, a), _told(name, two[name]), strict=True))
     return max((_gap(a, b) for a, b in pairs), default=0.0)
@@ -143,7 +158,7 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
         if not any_version and not _schema(fold).items() <= meta.items():
             raise ValueError(f"version {meta['by']} of evenhand wrote it, whose states differ")
         for name in _NUMBERS:
-            setattr(fold, name, meta[name])
+            setattr(fold, name, meta[name] if name != "sealed" else meta.get(name, 0))  # earlier versions had none
         restores = tuple(Restored(*z) for z in meta.get("restores", ()))  # earlier versions wrote less
         fold.ids = Ids(restores, tuple(meta.get("used", ({},) * len(restores))))
         fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])

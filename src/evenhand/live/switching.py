@@ -6,9 +6,10 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.anew import Anew, Books
-from evenhand.live.cases import Named, alike, same_cases
+from evenhand.live.cases import Encoder, Named, alike, refuse_unfit, same_cases
 from evenhand.live.changing import check_said
 from evenhand.live.coded import Coded
 from evenhand.live.differing import differences
@@ -21,6 +22,7 @@ from evenhand.live.stores.base import Transaction
 from evenhand.live.switches import BOOKS
 from evenhand.policy.adoption import widens
 from evenhand.policy.continuation import refuse_books
+from evenhand.policy.policy import Policy
 from evenhand.problem.actions import refuse_other_actions, refuse_return
 
 
@@ -42,10 +44,23 @@ class Switch:
     by: str | None = None
     why: str | None = None
 
-    def __post_init__(self) -> None:
-        for field, text in (("by", self.by), ("why", self.why)):
+    @staticmethod
+    def of(
+        now: Phase, policy: Policy, encoder: Encoder | None, expected: str | None, by: str | None, why: str | None
+    ) -> Switch:
+        """Make a request of what `Campaign.switch` takes.
+
+        Raises:
+            InvalidInput: the policy is none, or cannot serve cases by name; or a text is none.
+        """
+        if not isinstance(policy, Policy):
+            raise InvalidInput("policy", "a Policy", shown(policy))
+        for field, text in (("by", by), ("why", why)):
             if text is not None:
                 check_said(field, text)
+        refuse_unfit(policy)
+        encoder = encoder or (Named(policy) if isinstance(now.encoder, Named) else now.encoder)
+        return Switch(phase=Phase(policy, encoder), expected=expected or now.mark, by=by, why=why)
 
     def refuse(self, now: Phase) -> None:
         """Refuse a policy that cannot continue where the present one stops, however the log is folded.
@@ -107,7 +122,7 @@ class Switch:
         The given fold stays as it is, and nothing is appended.
 
         Raises:
-            Conflict: the log cannot be folded anew after an erasure, and the policy can adopt not even the books.
+            Conflict: after an erasure or a seal, the policy cannot adopt the state, nor go on with the books.
         """
         body, adopted, reason = self.body(fold.phase), None, "cases are encoded in another way"
         if same_features(fold.encoder, self.phase.encoder) and self._adopts(fold):
@@ -137,7 +152,7 @@ class Switch:
         try:
             refuse_books(self.phase.policy, fold.policy)
         except InvalidInput as error:
-            told = "the log cannot be folded anew after an erasure, and the policy cannot adopt the state"
+            told = "the log cannot be folded anew after an erasure or a seal, and the policy cannot adopt the state"
             raise Conflict(f"{told}: {reason}; nor its books: {error}") from error
 
 

@@ -11,12 +11,14 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.pauses import uncollected
 from evenhand.core.records import Context
 from evenhand.live.cases import refuse
+from evenhand.live.deciding import keys_of
 from evenhand.live.events import Busy
 from evenhand.live.frozen import New, decide, size
 from evenhand.live.gathered import each
 from evenhand.live.replies import Reply
 from evenhand.live.stores.base import Transaction
 from evenhand.live.verbs import Verbs
+from evenhand.live.worker import Worker
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -125,6 +127,16 @@ def _encoded(verbs: Verbs, some: Sequence[New]) -> list[Context | EvenhandError]
         return encoder.context(new.plain["case"], new.plain.get("offered"), new.plain.get("known"))
 
     return each(verbs.log, [partial(one, new) for new in some], verbs.worker)
+
+
+def run(worker: Worker, calls: Sequence[Callable[[Verbs], Any]]) -> list[Any]:
+    """Make calls in one transaction, those in a row that are frozen as one; each has its result or its own error."""
+
+    def within(part: Callable[[Verbs], Any]) -> Callable[[Transaction], Any]:
+        return lambda log: part(Verbs(worker, log))
+
+    parts = in_parts(calls)
+    return spread(parts, worker.run([within(part) for part in parts], keys_of(calls)))
 
 
 def in_parts(calls: Sequence[Callable[[Verbs], T]]) -> list[Callable[[Verbs], Any]]:

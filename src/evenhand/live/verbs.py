@@ -21,7 +21,8 @@ from evenhand.live.ids import Ids
 from evenhand.live.opening import refuse_no_fallback
 from evenhand.live.packing import apart, chances, charged, pack, wanted
 from evenhand.live.replies import Reply, reply
-from evenhand.live.stores.base import Transaction
+from evenhand.live.stores._segments import moved
+from evenhand.live.stores.base import Recalling, Transaction
 from evenhand.live.worker import Worker
 from evenhand.policy import outcome_names as named
 from evenhand.policy.outcome_names import refuse_undeclared
@@ -108,6 +109,7 @@ class Verbs:
         check_text("key", key)
         old = self.log.find(key)
         if old is None:
+            self._refuse_moved(key)
             self.worker.fold.life.refuse(self.worker.name)
             return None
         body = read(old)
@@ -150,6 +152,7 @@ class Verbs:
         check_text("key", decision)
         event = self.log.find(decision)
         if event is None:
+            self._refuse_moved(decision)
             raise self._unknown(decision, "with the key ")
         return event.seq
 
@@ -171,6 +174,8 @@ class Verbs:
                 raise Conflict(f"decision {self.ids.of(ref)} has other outcomes: `revise` replaces them")
         if earlier is not None and is_erased(earlier.decided):
             raise Conflict(f"decision {self.ids.of(ref)} was erased: its outcome can no longer be entered or corrected")
+        if earlier is not None and self._is_moved(ref):
+            raise moved(self.worker.store, self.worker.name, ref, f"decision {self.ids.of(ref)}")
         self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True
 
@@ -212,9 +217,36 @@ class Verbs:
             Unknown: there is none.
         """
         event = self.log.get(ref) if ref <= self.log.last else None
+        if event is None and ref <= self.worker.fold.sealed:
+            raise moved(self.worker.store, self.worker.name, ref, f"decision {self.ids.of(ref)}")
         if event is None or event.kind != "decided":
             raise self._unknown(self.ids.of(ref))
         return event
+
+    def has(self, key: str) -> bool:
+        """Return whether a decision has a key, in the log or in a segment."""
+        return self.log.find(key) is not None or bool(self._moved(key))
+
+    def _moved(self, key: str) -> int:
+        """Return the decision of a key that a seal moved out of the store, 0 if there is none."""
+        if not self.worker.fold.sealed or not isinstance(self.log, Recalling):
+            return 0
+        return self.log.moved([key]).get(key, 0)
+
+    def _is_moved(self, ref: int) -> bool:
+        """Return whether a decision was settled in a segment; the store may still have it for what came afterwards."""
+        end = self.worker.fold.sealed
+        return ref <= end and any(event.seq <= end for event in self.log.about(ref))
+
+    def _refuse_moved(self, key: str) -> None:
+        """Refuse a key of a decision that a seal moved out of the store.
+
+        Raises:
+            Conflict: the error names the decision and its segment.
+        """
+        if found := self._moved(key):
+            told = f"key {shown(key)} was used for decision {self.ids.of(found)}, which"
+            raise moved(self.worker.store, self.worker.name, found, told)
 
     def _unknown(self, decision: object, how: str = "") -> Unknown:
         return Unknown(f"no decision {how}{shown(decision)} in campaign {self.worker.name!r}{self.ids.note}")

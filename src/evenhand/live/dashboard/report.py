@@ -55,6 +55,7 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "clipped": {name: tally.clipped.counts[name] for name in ranged(campaign.encoder)},
         "mark": campaign.policy.fingerprint(),
         "restores": [{**z._asdict(), "said": str(z)} for z in tally.ids.restores],
+        "uncounted": tally.uncounted,
         "switches": [z._asdict() for z in tally.switches],
     }
 

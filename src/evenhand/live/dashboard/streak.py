@@ -111,7 +111,7 @@ def rooms(campaign: Watched, streak: Streak) -> list[Room]:
         return []
     policy, problem = campaign.policy, campaign.policy.problem
     event = next(iter(campaign.store.scan(campaign.name, streak.last - 1)))
-    body = read(event)  # without its prices if it was erased
+    body = read(event) if event.seq == streak.last else {}  # without its prices if it was erased, or is in a segment
     price = _price([g for g in policy.goals if isinstance(g, Priced)], body)
     if price is None:
         return []

@@ -66,6 +66,13 @@ class Uses:
         kinds = [(u.names, u._columns, u._hard.tolist(), u._objective, u._by_group) for u in (self, other)]
         return same and kinds[0] == kinds[1]
 
+    @property
+    def kind(self) -> str:
+        """The text by which another process may tell that it counts alike."""
+        mine = self._problem
+        parts = mine.actions, mine.outcomes, mine.names, mine.groups, mine.n_plays, self.names, self._columns
+        return repr((*parts, self._hard.tolist(), self._objective, self._by_group))
+
     def none(self) -> Floats:
         """Return the increments of a cancelled decision."""
         m = len(self._objective)

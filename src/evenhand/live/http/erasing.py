@@ -52,7 +52,7 @@ def erase(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finding(key: str) -> Callable[[Verbs], bool]:
-    return lambda verbs: verbs.log.find(key) is not None
+    return lambda verbs: verbs.has(key)
 
 
 def _told(found: Erasure, unknown: list[str]) -> dict[str, Any]:
@@ -61,6 +61,7 @@ def _told(found: Erasure, unknown: list[str]) -> dict[str, Any]:
         "waiting": found.waiting,
         "unsealed": found.unsealed,
         "unknown": unknown,
+        "segments": list(found.moved),
     }
 
 
@@ -105,8 +106,13 @@ ERASE = Single(
                 "items": KEY,
                 "description": "keys without a decision, such as those that were erased before",
             },
+            "segments": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "files with decisions before the date, which are erased by deleting these",
+            },
         },
-        "required": ["erased", "waiting", "unsealed", "unknown"],
+        "required": ["erased", "waiting", "unsealed", "unknown", "segments"],
     },
     example={"keys": ["order-17"], "by": "support", "why": "case 1204"},
     more={"not": {"required": ["keys", "before"]}},

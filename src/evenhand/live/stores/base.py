@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -80,6 +81,64 @@ class Erasing(Protocol):
         """
 
 
+MOVED: tuple[Kind, ...] = ("decided", "observed", "revised", "cancelled", "expired")  # by a seal, out of the store
+
+
+def digest_of(campaign: str, key: str) -> bytes:
+    """Return the digest of a key, which a store keeps of a decision that a segment has.
+
+    >>> digest_of("mail", "customer-17").hex()
+    '1e5ad9bc6ee7e6ed2ad1f0bd35dd7d4b'
+    """
+    return hashlib.sha256(f"{digested(campaign)}{key}".encode()).digest()[:16]
+
+
+def digested(campaign: str) -> str:
+    """Return what stands before a key of a campaign in the text of its digest."""
+    return f"{len(campaign)} {campaign} "
+
+
+@runtime_checkable
+class Sealing(Protocol):
+    """A transaction of a store out of which old events can be moved."""
+
+    def unload(self, last: int, waiting: Collection[int], emptied: Sequence[int]) -> None:
+        """Remove decisions up to an event, and what is about them, but keep digests of their keys.
+
+        What waits stays, and what an event after the last one is about; so do events of other kinds. Snapshots of fewer
+        events are removed. The last event is of kind "sealed", and says `last`.
+
+        Args:
+            last: the last event that a segment has.
+            waiting: decisions up to it that wait.
+            emptied: sealed events whose personal parts are removed.
+        """
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """A transaction that knows keys of decisions that were moved out of the store."""
+
+    def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
+        """Return the decisions with any of these keys that are not in the store any more."""
+
+
+@runtime_checkable
+class Recalled(Protocol):
+    """A store, or a reader of one, that has the digests of keys whose decisions were moved."""
+
+    def digests(self) -> Iterable[tuple[bytes, int]]:
+        """Return all digests, with the numbers of the decisions."""
+
+
+@runtime_checkable
+class Digesting(Protocol):
+    """A store that takes in the digests of another one."""
+
+    def keep_digests(self, digests: Iterable[tuple[bytes, int]]) -> None:
+        """Store digests of campaigns that it has, or will have."""
+
+
 @runtime_checkable
 class Scrubbing(Protocol):
     """A store whose files contain traces of erased data until they are cleaned."""
@@ -144,6 +203,13 @@ class Store(Readable, Protocol):
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         """Store a snapshot, replacing one of the same number of events, and drop others by their numbers."""
+
+
+@runtime_checkable
+class Whole(Protocol):
+    """A store that may give all events of its logs, also those that were moved to segments; others do not."""
+
+    whole: bool
 
 
 @runtime_checkable

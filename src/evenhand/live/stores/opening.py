@@ -8,10 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import NamedTuple
 
 from evenhand.core.errors import MissingExtra
 from evenhand.live.events import AGAIN, Busy
 from evenhand.live.stores._archive import Archive
+from evenhand.live.stores._segments import Segments
 from evenhand.live.stores.base import Closing, Readable, Store, unknown_url
 
 _HERE = __name__.rpartition(".")[0]
@@ -95,9 +97,33 @@ def _first() -> Iterator[None]:
         raise Busy(f"{str(error).removesuffix(AGAIN)}; check the URL of the store, or try later") from error
 
 
-def connect_to_read(url: object) -> Archive:
-    """Open the store of a URL as `readable` does, as a store in which campaigns can be opened."""
-    return Archive(readable(url))
+def connect_to_read(url: object, segments: Path | None = None) -> Archive:
+    """Open the store of a URL as `readable` does, as a store in which campaigns can be opened.
+
+    Events that were moved to segments are read if their folder is given.
+    """
+    found = readable(url)
+    return Archive(found if segments is None else Segments(found, segments))
+
+
+class Place(NamedTuple):
+    """Where the whole log of a campaign is: its store, or its URL, and the folder of its segments.
+
+    >>> Place("sqlite:///shop.db", "segments").segments
+    'segments'
+    """
+
+    store: str | Store
+    segments: str | Path
+
+    def open(self) -> Store:
+        """Open the store to read the whole log; nothing is written."""
+        return whole(connect_to_read(self.store) if isinstance(self.store, str) else self.store, self.segments)
+
+
+def whole(store: Store, segments: str | Path | None) -> Store:
+    """Return a store that also reads the events which were moved to segments in a folder, if one is given."""
+    return store if segments is None else Archive(Segments(store, Path(segments)))
 
 
 def _module(url: object) -> ModuleType:
