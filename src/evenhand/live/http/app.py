@@ -67,7 +67,7 @@ def shell(
     token: str | Tokens | None,
     hosts: Sequence[str],
     known: bool,
-    backups: Path | None,
+    backups: Path | None = None,
 ) -> ASGIApp:
     """Build an app that answers as `app` does, for `serve`; only requests other than verbs go to FastAPI.
 
