@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from evenhand.live import Campaign, Place, audit
-from evenhand.live.events import is_erased
+from evenhand.live.log.events import is_erased
 from evenhand.live.stores.opening import connect, whole
 from tests.live.killing import replies
 from tests.live.schedules import WORST, plain, same_fold

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evenhand.live import Busy, Campaign, Conflict, Paused, Unknown, backup
-from evenhand.live.deciding import Deciding
+from evenhand.live.worker.batches import Deciding
 from tests.live.kill_checks import POLICIES, check, segments
 from tests.live.killing import forked, kill_workers
 from tests.live.servers import running, schema

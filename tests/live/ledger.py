@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Ended, Lost, Paused, Unknown
-from evenhand.live.events import read
+from evenhand.live.log.events import read
 
 
 @dataclass

@@ -27,16 +27,16 @@ from evenhand.core.kernel import kernels
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
 from evenhand.live import Busy, Campaign, Conflict
-from evenhand.live.cases import Named
-from evenhand.live.clocks import accept_clock, set_clock
-from evenhand.live.coded import Text, of_file
-from evenhand.live.deciding import Deciding
-from evenhand.live.events import Leap, is_erased
-from evenhand.live.ids import Restored, restored
-from evenhand.live.life import Ended
-from evenhand.live.phases import Phase
+from evenhand.live.fold.cases import Named
+from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.phases import Phase
+from evenhand.live.log.events import Leap, is_erased
+from evenhand.live.log.ids import Restored, restored
+from evenhand.live.log.life import Ended
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker.batches import Deciding
+from evenhand.live.worker.clocks import accept_clock, set_clock
+from evenhand.live.worker.worker import Worker
 from evenhand.policy import Policy
 from evenhand.policy.saving import flatten
 from tests.live.ledger import Ledger

@@ -13,9 +13,9 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.live import Conflict, Place, Unknown
-from evenhand.live.deciding import Deciding
-from evenhand.live.events import encode
+from evenhand.live.log.events import encode
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.worker.batches import Deciding
 from tests.live.schedules import same_fold
 
 PROBLEM = eh.Problem(

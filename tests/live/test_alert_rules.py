@@ -11,8 +11,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from evenhand.live import open_campaign
+from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
-from evenhand.live.tokens import Tokens
 from tests.each import for_each
 from tests.live.minutes import PER_DAY
 from tests.live.served import serving

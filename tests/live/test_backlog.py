@@ -9,13 +9,13 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.records import Decision
-from evenhand.live import snapshots
-from evenhand.live.backlog import Backlog
 from evenhand.live.dashboard import alarms as told
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
+from evenhand.live.fold import snapshots
+from evenhand.live.fold.backlog import Backlog
+from evenhand.live.fold.snapshots import dump, restore
 from evenhand.live.http import app
-from evenhand.live.snapshots import dump, restore
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.saving import flatten
 from tests.live.served import CASE, SHOP, asked, opened, serving

@@ -9,8 +9,8 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Damaged
-from evenhand.live.events import read
-from evenhand.live.proof import Head, prove
+from evenhand.live.log.events import read
+from evenhand.live.log.proof import Head, prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore

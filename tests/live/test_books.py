@@ -8,11 +8,11 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.live import Campaign, Conflict
-from evenhand.live.events import read
+from evenhand.live.fold.phases import switches
 from evenhand.live.http import app
+from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
-from evenhand.live.switches import switches
 from evenhand.policy.saving import flatten
 from tests.live.schedules import same_fold
 from tests.live.served import serving
@@ -301,7 +301,7 @@ def test_another_worker_takes_what_was_learned_from_the_snapshot(monkeypatch):
     other = Campaign.open(world.store, "shop", [*world.policies, MAKERS["ridge"](SHOP)][:1])
     other._worker.folding.phases.give(type(other._worker.fold.phase)(MAKERS["ridge"](SHOP), other.encoder))
     world.switch("ridge")
-    monkeypatch.setattr("evenhand.live.folding.lessons", lambda *_: pytest.fail("it learned again"))
+    monkeypatch.setattr("evenhand.live.fold.folding.lessons", lambda *_: pytest.fail("it learned again"))
     other.refresh()
     same_fold(world.campaign, other)
 

@@ -11,8 +11,8 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
 from evenhand.live import Conflict, Unknown
-from evenhand.live.events import digest, encode, is_erased, linked
-from evenhand.live.ids import restored
+from evenhand.live.log.events import digest, encode, is_erased, linked
+from evenhand.live.log.ids import restored
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import CASE, SHOP
 

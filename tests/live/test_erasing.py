@@ -16,11 +16,11 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import CannotErase, InvalidInput
 from evenhand.live import Busy, Conflict, Unknown
-from evenhand.live.events import encode, is_erased, read
-from evenhand.live.proof import Head, prove
+from evenhand.live.log.events import encode, is_erased, read
+from evenhand.live.log.proof import Head, prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
-from evenhand.live.worker import Worker
+from evenhand.live.worker.worker import Worker
 from tests.live.schedules import same_fold
 from tests.live.served import CASE, SHOP
 
@@ -378,8 +378,8 @@ def test_corrections_of_earlier_decisions_are_in_the_budgets_and_of_later_ones_a
 
 
 def test_exports_frames_and_pages_say_erased(tmp_path):
+    from evenhand.live.campaigns.exports import export
     from evenhand.live.dashboard.tally import Tally
-    from evenhand.live.exports import export
 
     store = MemoryStore()
     campaign = lived(store, 45)
@@ -535,7 +535,7 @@ def test_a_reader_that_keeps_old_pages_is_told_of(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_snapshot_of_earlier_events_is_not_taken_any_more(kind, tmp_path, request):
-    from evenhand.live.snapshots import dump
+    from evenhand.live.fold.snapshots import dump
 
     store = place(kind, tmp_path, request)
     campaign = lived(store, 30)
@@ -586,7 +586,7 @@ def test_decisions_of_an_earlier_version_are_refused_by_name():
         for event in old.scan("shop"):
             log.append(event.kind, encode(read(event)), ref=event.ref, key=event.key)
     book = store._books["shop"]
-    from evenhand.live.events import digest
+    from evenhand.live.log.events import digest
 
     before = b""
     for i, event in enumerate(book.events):  # as version 2 wrote them

@@ -11,17 +11,16 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.events import Busy
+from evenhand.live.campaigns.tokens import ROLES, Token
 from evenhand.live.http import app
 from evenhand.live.http.answers import Refused
 from evenhand.live.http.commits import Commits
-from evenhand.live.http.metrics import metrics
+from evenhand.live.http.metrics import ENDS, Requests, metrics
 from evenhand.live.http.places import Place
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.requests import ENDS, Requests
-from evenhand.live.http.served import Served
+from evenhand.live.http.service import Served
+from evenhand.live.log.events import Busy
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.tokens import ROLES, Token
 from tests.live.served import CASE, SHOP, asked, opened, serving
 from tests.waits import LONG, until
 
@@ -213,7 +212,7 @@ def test_metrics_do_not_wait_for_a_report_and_say_how_old_they_are(tmp_path, mon
         asking = threading.Thread(target=lambda: client.get("/report"))
         asking.start()
         assert inside.wait(LONG)
-        monkeypatch.setattr("evenhand.live.http.served.SOON", 0.01)
+        monkeypatch.setattr("evenhand.live.http.service.SOON", 0.01)
         try:
             text = client.get("/metrics", timeout=LONG / 2).text
             assert values(text, "decisions_total") == {"": 1}
@@ -221,12 +220,12 @@ def test_metrics_do_not_wait_for_a_report_and_say_how_old_they_are(tmp_path, mon
         finally:
             go.set()
             asking.join(LONG)
-        monkeypatch.setattr("evenhand.live.http.served.SOON", LONG)
+        monkeypatch.setattr("evenhand.live.http.service.SOON", LONG)
         assert values(client.get("/metrics").text, "decisions_total") == {"": 2}
 
 
 def test_metrics_of_a_store_that_fails_are_no_earlier_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.live.http.served.SOON", 0.0)
+    monkeypatch.setattr("evenhand.live.http.service.SOON", 0.0)
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
         assert client.get("/metrics").status_code == 200

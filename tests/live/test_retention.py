@@ -9,11 +9,12 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import CannotErase, InvalidInput
-from evenhand.live import Campaign, retention
-from evenhand.live.events import is_erased, read
-from evenhand.live.http import app, upkeep
+from evenhand.live import Campaign
+from evenhand.live.http import app
+from evenhand.live.log.events import is_erased, read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
+from evenhand.live.worker import retention
 from evenhand.models import Sklearn
 from tests.live.schedules import same_fold
 from tests.live.served import serving
@@ -221,7 +222,7 @@ def alarms(world):
 
 
 def test_a_server_erases_by_itself_over_http(monkeypatch):
-    monkeypatch.setattr(upkeep, "SECONDS", 0.05)
+    monkeypatch.setattr("evenhand.live.campaigns.upkeep.INTERVAL", 0.05)
     world = World()
     world.live(8)
     with serving(app(world.campaign)) as client:

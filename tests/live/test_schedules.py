@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from evenhand.live.fold import Rewritten
-from evenhand.live.worker import Worker
+from evenhand.live.fold.fold import Rewritten
+from evenhand.live.worker.worker import Worker
 from tests.live.schedules import Schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is superseded")

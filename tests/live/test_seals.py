@@ -13,19 +13,20 @@ import pytest
 import evenhand as eh
 from evenhand.cli.commands import main
 from evenhand.core.errors import InvalidInput, MissingFile
-from evenhand.live import Busy, Conflict, Place, seals
-from evenhand.live.backups import backup, restore
-from evenhand.live.coded import Text, of_file
+from evenhand.live import Busy, Conflict, Place
+from evenhand.live.campaigns import seals
+from evenhand.live.campaigns.backups import backup, restore
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.deciding import Deciding
-from evenhand.live.events import is_erased, read
-from evenhand.live.proof import prove
-from evenhand.live.recomputing import _State
-from evenhand.live.snapshots import dump
+from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.recomputation import _State
+from evenhand.live.fold.snapshots import dump
+from evenhand.live.log.events import is_erased, read
+from evenhand.live.log.proof import prove
 from evenhand.live.stores import sqlite
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.verbs import Verbs
+from evenhand.live.worker.batches import Deciding
+from evenhand.live.worker.verbs import Verbs
 from tests.live.schedules import same_fold
 from tests.live.seal_worlds import live
 
@@ -215,7 +216,7 @@ def test_a_state_that_is_not_what_the_segment_folds_to_is_found(shop, tmp_path):
     assert base64.b64decode(kept["state"]) != other
     states = {29: _State(event.seq, other)}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("evenhand.live.recomputing._states", lambda *_: states)
+        patched.setattr("evenhand.live.fold.recomputation._states", lambda *_: states)
         found = eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY])
     assert found.faults == (f"seal {event.seq} keeps another state than the log folds to",)
 

@@ -92,7 +92,7 @@ def test_a_tally_is_read_and_not_the_log(tmp_path, monkeypatch):
 
 def test_a_tally_is_kept_though_nobody_asks_for_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr(of_tally, "EVERY", 100)
-    monkeypatch.setattr("evenhand.live.http.upkeep.EVERY", 100)
+    monkeypatch.setattr("evenhand.live.http.service.EVERY", 100)
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
         client.post("/decide", json=[{"key": f"{i}", "case": CASE} for i in range(150)])

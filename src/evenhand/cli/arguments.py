@@ -130,7 +130,7 @@ def source_of(text: str, campaign: str | None) -> Source:
         Unknown, InvalidInput: there is no such store or campaign, or one is named for a file.
     """
     if is_store(text):
-        from evenhand.live.decided import decisions
+        from evenhand.live.campaigns.decisions import decisions
 
         return decisions(text, campaign)
     if campaign is not None:
@@ -159,7 +159,7 @@ def refuse_swapped(o: argparse.Namespace) -> None:
         for value in values if isinstance(values, list) else [values]:
             if action.dest != "store" and _STORE.match(str(value)):
                 from evenhand.core.errors import InvalidInput
-                from evenhand.live.stores.base import shown_url
+                from evenhand.live.log.store import shown_url
 
                 got = f"{shown_url(store)}, and a store as {action.metavar}; the order is: {_order(o.parser)}"
                 raise InvalidInput("store", "one such as sqlite:///email.db", got)

@@ -190,7 +190,7 @@ def _add_report(commands: Commands) -> None:
 
 
 def _switch(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import switch_file
+    from evenhand.live.campaigns.commands import switch_file
 
     found = switch_file(o.store, o.campaign, o.problem, o.log, o.by, o.why, o.expected)
     print("nothing to do: the campaign runs under this problem file" if found is None else found)
@@ -198,7 +198,7 @@ def _switch(o: argparse.Namespace) -> int:
 
 
 def _problem(o: argparse.Namespace) -> int:
-    from evenhand.live.kept import kept_problem
+    from evenhand.live.campaigns.reading import kept_problem
 
     kept = kept_problem(o.store, o.campaign)
     for note in kept.notes():
@@ -208,7 +208,7 @@ def _problem(o: argparse.Namespace) -> int:
 
 
 def _audit(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import audit_files
+    from evenhand.live.campaigns.commands import audit_files
 
     found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head, o.jobs, o.segments)
     print(found)
@@ -216,8 +216,8 @@ def _audit(o: argparse.Namespace) -> int:
 
 
 def _change(o: argparse.Namespace, kind: Kind) -> int:
-    from evenhand.live.changing import Ask, days_of
-    from evenhand.live.life_commands import write_change
+    from evenhand.live.campaigns.reading import write_change
+    from evenhand.live.fold.changes import Ask, days_of
 
     settings: tuple[Any, ...] = ()
     if kind == "changed":
@@ -227,7 +227,7 @@ def _change(o: argparse.Namespace, kind: Kind) -> int:
 
 
 def _erase(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import erase_file
+    from evenhand.live.campaigns.commands import erase_file
 
     if o.key or o.before is not None:
         if not (o.by and o.why):
@@ -238,7 +238,7 @@ def _erase(o: argparse.Namespace) -> int:
 
 
 def _export(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import write_decisions
+    from evenhand.live.campaigns.commands import write_decisions
 
     count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed, o.verbatim, o.segments)
     print(f"written: {o.out}, {count:,} decisions")
@@ -246,7 +246,7 @@ def _export(o: argparse.Namespace) -> int:
 
 
 def _report(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import write_report
+    from evenhand.live.campaigns.commands import write_report
 
     write_report(o.store, o.campaign, o.out, o.log)
     print(f"written: {o.out}")

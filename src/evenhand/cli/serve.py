@@ -134,8 +134,8 @@ def _add_pool(commands: Commands) -> None:
 
 
 def _serve(o: argparse.Namespace) -> int:
+    from evenhand.live.campaigns.tokens import Tokens
     from evenhand.live.http.start import Address, Opening, names_of, serve_files
-    from evenhand.live.tokens import Tokens
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
@@ -177,7 +177,7 @@ def _serve(o: argparse.Namespace) -> int:
 
 
 def _token(o: argparse.Namespace) -> int:
-    from evenhand.live.tokens import Token, hash_of, new_token
+    from evenhand.live.campaigns.tokens import Token, hash_of, new_token
 
     made = new_token()
     campaigns = None if o.campaign is None else tuple(o.campaign)

@@ -68,21 +68,21 @@ def add(commands: Commands) -> None:
 
 
 def _archive(o: argparse.Namespace) -> int:
-    from evenhand.live.life_commands import write_archive
+    from evenhand.live.campaigns.reading import write_archive
 
     print(f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
     return 0
 
 
 def _seal(o: argparse.Namespace) -> int:
-    from evenhand.live.life_commands import seal_file
+    from evenhand.live.campaigns.reading import seal_file
 
     print(seal_file(o.store, o.campaign, o.folder, o.before, o.by, o.why, o.log))
     return 0
 
 
 def _backup(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import backup
+    from evenhand.live.campaigns.backups import backup
 
     heads = backup(o.store, o.file)
     print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
@@ -90,7 +90,7 @@ def _backup(o: argparse.Namespace) -> int:
 
 
 def _restore(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import restore
+    from evenhand.live.campaigns.backups import restore
 
     heads = restore(o.file, o.store, by=o.by, why=o.why)
     print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
@@ -98,7 +98,7 @@ def _restore(o: argparse.Namespace) -> int:
 
 
 def _clock(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import reset_clock
+    from evenhand.live.campaigns.commands import reset_clock
 
     print(reset_clock(o.store, o.campaign, o.why, o.by))
     return 0

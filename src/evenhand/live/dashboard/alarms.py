@@ -10,7 +10,7 @@ from evenhand.live.dashboard.streak import rooms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.limits import is_past
+from evenhand.live.fold.limits import is_past
 from evenhand.policy.status import Account, Status
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm

@@ -12,7 +12,7 @@ from evenhand.live.dashboard.axis import began
 from evenhand.live.dashboard.plans import pace_of, plan_of
 from evenhand.live.dashboard.sections import Readings
 from evenhand.live.dashboard.view import Tile, digits, interval, moment, percent, signed
-from evenhand.live.events import written
+from evenhand.live.log.events import written
 from evenhand.policy.status import Account, Use
 
 

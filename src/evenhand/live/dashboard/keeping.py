@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
-from evenhand.live.events import Event
+from evenhand.live.log.events import Event
 
 _PLAIN = (type(None), bool, int, float, str)
 _DIGEST = hashlib.sha256().digest_size

@@ -6,11 +6,11 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from evenhand.live.cases import ranged
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.forms import naming_damage
+from evenhand.live.fold.cases import ranged
+from evenhand.live.fold.forms import naming_damage
 from evenhand.policy.status import Status
 
 KINDS = {

@@ -11,9 +11,9 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.goals.base import Priced
-from evenhand.live.cases import context_of
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.events import read
+from evenhand.live.fold.cases import context_of
+from evenhand.live.log.events import read
 from evenhand.policy.doubts import never_explores
 from evenhand.problem.problem import Problem
 from evenhand.report.lock_ins import FAR, FEWEST, PART

@@ -14,22 +14,19 @@ import numpy as np
 
 from evenhand.core.checked import has
 from evenhand.core.types import Floats
-from evenhand.live.cases import Declares, Ranged
-from evenhand.live.dashboard.clipped import LATEST, Clipped
+from evenhand.live.dashboard.counts import LATEST, SHOWN, Clipped, Delays, Line, Recent, Silence, Span, Spans
 from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
-from evenhand.live.dashboard.recent import SHOWN, Delays, Line, Recent
-from evenhand.live.dashboard.silence import Silence
-from evenhand.live.dashboard.spans import Span, Spans
 from evenhand.live.dashboard.streak import Streak
 from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.events import Busy, Event, read
-from evenhand.live.fold import Rewritten
-from evenhand.live.ids import Ids, Restored
-from evenhand.live.life import LIFE, Life, OnExpiry, fate_of
-from evenhand.live.stores._segments import unread
-from evenhand.live.stores.base import OnlyRead
-from evenhand.live.switches import Switched
+from evenhand.live.fold.cases import Declares, Ranged
+from evenhand.live.fold.fold import Rewritten
+from evenhand.live.fold.phases import Switched
+from evenhand.live.log.events import Busy, Event, read
+from evenhand.live.log.ids import Ids, Restored
+from evenhand.live.log.life import LIFE, Life, OnExpiry, fate_of
+from evenhand.live.log.segments import unread
+from evenhand.live.log.store import OnlyRead
 from evenhand.policy.policy import Policy
 
 BINS = 20

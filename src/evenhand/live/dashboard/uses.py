@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
-from evenhand.live.life import OnExpiry
+from evenhand.live.log.life import OnExpiry
 from evenhand.policy import books, checks, entries, outcome_names as named
 from evenhand.policy.status import Account, objective
 from evenhand.problem.problem import Problem

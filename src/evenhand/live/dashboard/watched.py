@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from evenhand.live.cases import Encoder
-from evenhand.live.lags import Lags
-from evenhand.live.opening import Terms
-from evenhand.live.stores.base import Store
+from evenhand.live.fold.cases import Encoder
+from evenhand.live.fold.lags import Lags
+from evenhand.live.fold.opening import Terms
+from evenhand.live.log.store import Store
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 

@@ -1,29 +1,86 @@
-"""The metrics of campaigns, of requests and of the process, in the text format of Prometheus."""
+"""Metrics for Prometheus, and counts of requests."""
 
 from __future__ import annotations
 
+import collections
 import math
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from platform import python_version
 from time import time as now
 
-from prometheus_client import GC_COLLECTOR, PROCESS_COLLECTOR, CollectorRegistry, Metric, generate_latest
+from prometheus_client import (
+    GC_COLLECTOR,
+    PROCESS_COLLECTOR,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    Metric,
+    generate_latest,
+)
 from prometheus_client.registry import Collector
 
-from evenhand.live.cases import ranged
 from evenhand.live.dashboard.alarms import NAMES, raised
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
+from evenhand.live.fold.cases import ranged
+from evenhand.live.http.places import OTHER, Place
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.requests import Requests
-from evenhand.live.stores.base import Sized
+from evenhand.live.log.store import Sized
 from evenhand.policy.status import Status
 from evenhand.version import __version__
+
+ENDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # of the histogram, in seconds
+_MOST = 1_000  # places and statuses that are looked up once: clients can ask for any
+
+
+class Requests:
+    """Counts answered requests by campaign, route and status; all unknown paths share one line.
+
+    Args:
+        names: of the campaigns; requests of a single one are counted without its name.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names, self.labelled = frozenset(names), len(names) > 1
+        self._all, labels = CollectorRegistry(), ("campaign", "route")
+        text = "Requests by route and status."
+        self._counts = Counter("evenhand_requests", text, (*labels, "status"), registry=self._all)
+        text = "Seconds until requests were answered."
+        self._times = Histogram("evenhand_request_seconds", text, labels, buckets=ENDS, registry=self._all)
+        self._each: dict[tuple[Place, int], tuple[Counter, Histogram]] = {}  # to look labels up takes longer
+
+    def add(self, place: Place, status: int, seconds: float) -> None:
+        """Count a request."""
+        found = self._each.get(key := (place, status))
+        if found is None:
+            found = self._of(place, status)
+            if len(self._each) < _MOST:
+                self._each[key] = found
+        count, times = found
+        count.inc()
+        times.observe(seconds)
+
+    def _of(self, place: Place, status: int) -> tuple[Counter, Histogram]:
+        """Look up what counts requests; names of campaigns that are not there would be without end."""
+        known = place.campaign is None or place.campaign in self.names
+        campaign = (place.campaign or "") if self.labelled and known else ""
+        route = place.route if known else OTHER
+        return self._counts.labels(campaign, route, status), self._times.labels(campaign, route)
+
+    def shown(self, names: Iterable[str]) -> Iterator[Metric]:
+        """Yield the counts and times of requests of some campaigns, and of those that are of none."""
+        campaigns = {"", *names}
+        for family in self._all.collect():
+            found = Metric(family.name, family.documentation, family.type)
+            for name, labels, value, *_ in family.samples:
+                if labels["campaign"] in campaigns and not name.endswith("_created"):
+                    found.add_sample(name, {label: z for label, z in labels.items() if z}, value)
+            yield found
+
 
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _Row = tuple[Mapping[str, str], float]  # labels, and the value
@@ -101,7 +158,7 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
         yield _one(f"{kind}_total", text, tally.counts[kind], "counter")
     clipped = [({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]
     yield _family("clipped", "Decisions that stated a value out of its range, of those that the log has.", clipped)
-    found = Counter(alarm.name for alarm in raised(campaign, status, tally))
+    found = collections.Counter(alarm.name for alarm in raised(campaign, status, tally))
     yield _one("alarms", "Alarms, as the page has them.", found.total())
     named = [({"name": name}, found[name]) for name in NAMES]
     yield _family("alarm", "Alarms by what they are about.", named)

@@ -21,12 +21,12 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.files import remove_parts
 from evenhand.core.kernel import compile_in_background
 from evenhand.core.validate import number, one_of
-from evenhand.live.campaign import Campaign
+from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.campaigns.tokens import Tokens, whole
+from evenhand.live.campaigns.upkeep import keeping_up
 from evenhand.live.http.app import shell
-from evenhand.live.http.doors import Doors, allowed, raise_limit
+from evenhand.live.http.front import Doors, allowed, raise_limit
 from evenhand.live.http.lines import Kind, to_stderr
-from evenhand.live.http.upkeep import keeping_up
-from evenhand.live.tokens import Tokens, whole
 
 # Connections that are accepted before other requests go on and those that give way are closed; those that wait for it.
 _TURN, _QUEUE = 8, 2048

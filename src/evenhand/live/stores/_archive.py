@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from evenhand.live.events import Busy, Event, Kind
-from evenhand.live.stores.base import Closing, Readable, Recalled, SelfChecking, Transaction, Whole
+from evenhand.live.log.events import Busy, Event, Kind
+from evenhand.live.log.store import Closing, Readable, Recalled, SelfChecking, Transaction, Whole
 
 
 class _Log:

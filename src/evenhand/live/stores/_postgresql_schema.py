@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 
 from evenhand.core.errors import InvalidInput, MissingFile
-from evenhand.live.events import Event, digest
-from evenhand.live.stores.base import MOVED
+from evenhand.live.log.events import Event, digest
+from evenhand.live.log.store import MOVED
 from evenhand.version import __version__
 
 # In `evenhand_schema`. 1, which did not state it, had no hashes, and knew the kinds of its time; 2 had no seals.

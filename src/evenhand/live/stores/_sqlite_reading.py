@@ -13,10 +13,10 @@ from typing import Any
 from weakref import finalize
 
 from evenhand.core.errors import InvalidInput, MissingFile
-from evenhand.live.events import Damaged, Event, Kind
+from evenhand.live.log.events import Damaged, Event, Kind
+from evenhand.live.log.store import unknown_url
 from evenhand.live.stores._sqlite_errors import Translated
 from evenhand.live.stores._sqlite_schema import COLUMNS, READ, version
-from evenhand.live.stores.base import unknown_url
 
 PAGE = 1000  # events read at once
 Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from evenhand.live.events import Conflict, Event, Kind, linked
+from evenhand.live.log.events import Conflict, Event, Kind, linked
+from evenhand.live.log.store import MOVED, digest_of, unknown_url
 from evenhand.live.stores._clock import clock
-from evenhand.live.stores.base import MOVED, digest_of, unknown_url
 
 _NONE = [Event(0, "opened", None, None, 0, "")]  # before the first event
 _ALL = 2**62  # events that no log has

@@ -8,11 +8,11 @@ from typing import Any
 
 import psycopg
 
-from evenhand.live.events import KINDS, Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.events import KINDS, Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.store import MOVED, digest_of, digested
 from evenhand.live.stores._clock import Watch
 from evenhand.live.stores._postgresql_schema import COLUMNS, columns, has_digests, let_move, prepare
 from evenhand.live.stores._postgresql_sessions import Sessions, message
-from evenhand.live.stores.base import MOVED, digest_of, digested
 
 _IDLE = psycopg.pq.TransactionStatus.IDLE
 _PAGE = 1000  # events read at once

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import MissingFile
-from evenhand.live.events import Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.events import Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.store import MOVED, digest_of
 from evenhand.live.stores._clock import Watch, clock
 from evenhand.live.stores._sqlite_reading import (
     PAGE,
@@ -22,7 +23,6 @@ from evenhand.live.stores._sqlite_reading import (
 )
 from evenhand.live.stores._sqlite_schema import COLUMNS, MOVES, ONLY_NEXT, let_move, prepare
 from evenhand.live.stores._sqlite_sessions import Sessions
-from evenhand.live.stores.base import MOVED, digest_of
 
 _INSERT = f"INSERT INTO events (campaign, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
 _KEYS = 500  # looked up at once, as SQLite takes so many values in a statement

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.view import Card, Section, Table, duration, moment
-from evenhand.live.events import Event, read
-from evenhand.live.ids import Restored
-from evenhand.live.life import SETTINGS
+from evenhand.live.log.events import Event, read
+from evenhand.live.log.ids import Restored
+from evenhand.live.log.life import SETTINGS
 
 
 def life(now: Readings) -> Section | None:
