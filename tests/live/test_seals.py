@@ -264,6 +264,42 @@ def test_erasures_before_and_after_a_seal(before, shop, tmp_path):
     assert eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY]).clean
 
 
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgresql"])
+def test_a_person_is_erased_in_a_segment(kind, tmp_path, request, monkeypatch):
+    url = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/log.db"}.get(kind) or request.getfixturevalue("url")
+    store = connect(url)
+    shop, asked = eh.Campaign.open(store, "shop", POLICY), {"by": "a clerk", "why": "asked to"}
+    decide(shop, range(20))
+    found = seal(shop, tmp_path, 30).segment
+    path, report = tmp_path / found.file, shop.report()
+    with pytest.raises(Conflict, match=r"key '3', is in segment shop-1-29.segment .*: state the folder"):
+        shop.erase(["3"], **asked)
+    with pytest.raises(MissingFile, match=r"a folder with the segment shop-1-29\.segment"):
+        shop.erase(["3"], **asked, segments=tmp_path / "none")
+    monkeypatch.setattr("evenhand.live.worker.erasure.clean_segments", lambda *_: None)  # as if it was killed there
+    assert len(shop.erase(["3", "17"], **asked, segments=tmp_path).decisions) == 2
+    monkeypatch.undo()
+    assert any("was erased, and is there" in z for z in prove(Place(store, tmp_path).open(), "shop").faults)
+    shop.erase(segments=tmp_path)  # goes on
+    with closing(connect_to_read(f"sqlite:///{path}")) as segment:
+        gone = [e for e in segment.scan("shop", kinds=("decided",)) if is_erased(e)]
+        assert [(e.seq, e.key) for e in gone] == [(8, None)]
+        assert prove(segment, "shop").faults == ()
+    assert b'"age":41' not in path.read_bytes()  # the case of key 3 alone
+    assert path.stat().st_mode & 0o777 == 0o400
+    assert [z for z in tmp_path.iterdir() if z.name.startswith(".")] == []
+    with pytest.raises(eh.live.Unknown, match="no decision with the key '3'"):
+        shop.erase(["3"], **asked, segments=tmp_path)
+    for place in (store, Place(store, tmp_path)):
+        assert eh.live.audit(place, "shop", [POLICY]).clean
+    again = eh.Campaign.open(store, "shop", POLICY)
+    same_fold(shop, again)
+    assert {**again.report(), "erased": 0} == {**report, "erased": 0}
+    assert again.decide({"age": 41}, "3").id == again.head().seq  # forgotten, as that of any other erased decision
+    seal(again, tmp_path, again.head().seq)
+    assert eh.live.audit(Place(store, tmp_path), "shop", [POLICY]).clean
+
+
 def test_the_store_stays_small_and_its_file_shrinks(tmp_path):
     store = connect(f"sqlite:///{tmp_path}/log.db")
     campaign, sizes = eh.Campaign.open(store, "shop", POLICY), []

@@ -162,6 +162,8 @@ def _add_erase(commands: Commands) -> None:
                         help="all decisions before a date or time, such as 2026-01-31, in UTC")  # fmt: skip
     erase.add_argument("--by", default="", metavar="WHO", help="who asks for it, for the log; needed to erase")
     erase.add_argument("--why", default="", metavar="TEXT", help="the reason, for the log; needed to erase")
+    erase.add_argument("--segments", type=Path, default=None, metavar="FOLDER",
+                       help="where `evenhand seal` moved old events, which are erased there as well")  # fmt: skip
     erase.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="the log that the policy learned from")
 
 
@@ -233,7 +235,7 @@ def _erase(o: argparse.Namespace) -> int:
         if not (o.by and o.why):
             o.parser.error("--by and --why: state who asks for it and why, for the log")
         print(_WARNING, file=sys.stderr)
-    print(erase_file(o.store, o.campaign, o.key, o.before, (o.by, o.why), o.log))
+    print(erase_file(o.store, o.campaign, o.key, o.before, (o.by, o.why), o.log, o.segments))
     return 0
 
 

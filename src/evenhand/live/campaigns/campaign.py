@@ -197,7 +197,15 @@ class Campaign:
         """
         return self._worker.soon(lambda log: Verbs(self._worker, log).cancel(decision))
 
-    def erase(self, keys: Collection[str] = (), *, before: date | None = None, by: str = "", why: str = "") -> Erasure:
+    def erase(
+        self,
+        keys: Collection[str] = (),
+        *,
+        before: date | None = None,
+        by: str = "",
+        why: str = "",
+        segments: str | Path | None = None,
+    ) -> Erasure:
         """Erase the cases and keys of decisions, by key or before a date, from the log and the store's files.
 
         Sums, outcomes and hashes stay, and a state from which folds begin. Without keys and date, files are cleaned.
@@ -206,13 +214,14 @@ class Campaign:
             keys: of the decisions, all of which are erased or none.
             before: a past date or time, in UTC if it has no zone. What waits, or has no seal, is left and counted.
             by, why: who asks for it and why, for the log; no personal data of the erased.
+            segments: the folder of the segments, if decisions in them are to be erased by key: see `seal`.
 
         Raises:
             Unknown, Conflict: a key has no decision; or it waits, or has no seal, as an earlier version wrote it.
             CannotErase, CannotSave: the policy has a state from which no case can be taken, or that cannot be kept.
             Busy: the store cannot be written, or another process reads the file, so that it cannot be cleaned now.
         """
-        return erase(self._worker, keys, before, by, why)
+        return erase(self._worker, keys, before, by, why, None if segments is None else Path(segments))
 
     def seal(self, folder: str | Path, *, by: str, why: str, before: date | int | None = None) -> Seal:
         """Move old events out of the store to a read-only file, a segment, which is checked before they go.

@@ -107,6 +107,7 @@ def erase_file(
     before: str | None,
     note: tuple[str, str] = ("", ""),
     log_path: Path | None = None,
+    segments: Path | None = None,
 ) -> Erasure:
     """Erase decisions of a campaign from a problem file; `note` says by whom and why. See `Campaign.erase`.
 
@@ -120,7 +121,7 @@ def erase_file(
     place = connect(url)
     try:
         made = kept_campaign(place, name, teacher_of(place, name, log_path))
-        return made.erase(keys, before=date, by=note[0], why=note[1])
+        return made.erase(keys, before=date, by=note[0], why=note[1], segments=segments)
     finally:
         if isinstance(place, Closing):
             place.close()

@@ -27,11 +27,10 @@ from evenhand.live.fold.fold import Rewritten
 from evenhand.live.fold.phases import adopts_books
 from evenhand.live.fold.snapshots import dump
 from evenhand.live.log.events import Busy, Damaged, Event, encode, is_erased, read, written
-from evenhand.live.log.proof import prove, refuse
-from evenhand.live.log.segments import KEEPERS, LINK, Segment, segments
+from evenhand.live.log.segments import KEEPERS, Segment, segments
 from evenhand.live.log.store import OnlyRead, Scrubbing, Sealing, Store, Transaction
+from evenhand.live.stores._segments import write_segment
 from evenhand.live.stores.opening import connect_to_read
-from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.worker import Worker
 
 _DAY = 86_400 * 10**6  # microseconds
@@ -188,18 +187,10 @@ def _written(store: Store, name: str, plan: _Plan) -> Iterator[Path]:
     _refuse_other(name, plan)
     draft = plan.path.with_name(f".{plan.path.name}.{secrets.token_hex(4)}")
     with on_disk("folder", "one whose files can be written"), beside(draft, 0o600) as part:
-        with closing(SqliteStore(part)) as copy:
-            copy.keep(name, LINK, plan.first - 1, plan.before)  # before an erasure is there, which refuses it
-            events = takewhile(lambda event: event.seq <= plan.last.seq, store.scan(name, plan.first - 1))
-            copy.adopt([(name, map(_stateless, events))])
-        for end in (".gate", ".lock"):
-            part.with_name(part.name + end).unlink()
-        part.chmod(0o400)
-        with closing(connect_to_read(f"sqlite:///{part}")) as copy:
-            proof = prove(copy, name)
-            refuse(name, proof)
-            if proof.head is None or (proof.head.seq, proof.head.hash) != (plan.last.seq, plan.last.hash):
-                raise Busy(f"{plan.path.name} is not what the store has: run the command again")
+        events = takewhile(lambda event: event.seq <= plan.last.seq, store.scan(name, plan.first - 1))
+        head = write_segment(part, name, plan.first - 1, plan.before, map(_stateless, events)).head
+        if head is None or (head.seq, head.hash) != (plan.last.seq, plan.last.hash):
+            raise Busy(f"{plan.path.name} is not what the store has: run the command again")
     try:
         yield draft
     finally:

@@ -124,6 +124,14 @@ class Recalling(Protocol):
 
 
 @runtime_checkable
+class Dropping(Protocol):
+    """A transaction that can forget keys of decisions that were moved out of the store."""
+
+    def drop(self, keys: Sequence[str]) -> None:
+        """Forget keys, as their decisions are erased."""
+
+
+@runtime_checkable
 class Recalled(Protocol):
     """A store, or a reader of one, that has the digests of keys whose decisions were moved."""
 

@@ -1,15 +1,72 @@
-"""Reads the log of a store and its segments as one."""
+"""Writes segments, reads the log of a store and its segments as one, and takes out of segments what was erased."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from evenhand.core.errors import MissingFile
-from evenhand.live.log.events import Damaged, Event, Kind
+from evenhand.core.files import beside
+from evenhand.live.log.events import Damaged, Event, Kind, is_erased
+from evenhand.live.log.proof import Proof, prove, refuse
 from evenhand.live.log.segments import KEEPERS, LINK, Segment, segments
 from evenhand.live.log.store import MOVED, Closing, Readable, SelfChecking
 from evenhand.live.stores._sqlite_reading import SqliteReader
+from evenhand.live.stores.sqlite import SqliteStore
+
+
+def write_segment(path: Path, campaign: str, after: int, before: bytes, events: Iterable[Event]) -> Proof:
+    """Write a segment to an empty file, and check it.
+
+    Args:
+        path: the file, which is read-only afterwards.
+        campaign: of the log.
+        after, before: the number and the hash of the event before the first.
+        events: to be written.
+
+    Raises:
+        Damaged: the events do not follow each other.
+    """
+    with closing(SqliteStore(path)) as copy:
+        copy.keep(campaign, LINK, after, before)  # before an erasure is there, which refuses it
+        copy.adopt([(campaign, events)])
+    for end in (".gate", ".lock"):
+        path.with_name(path.name + end).unlink()
+    path.chmod(0o400)
+    with closing(SqliteReader(path)) as copy:
+        proof = prove(copy, campaign)
+    refuse(campaign, proof)
+    return proof
+
+
+def clean_segments(store: Readable, campaign: str, folder: Path) -> None:
+    """Take the personal parts out of the segments in a folder which erasures of the log name, and that are there yet.
+
+    Each file is written anew beside the old one, which it replaces. A segment that is not in the folder is left out.
+    """
+    bodies = (json.loads(event.body) for event in store.scan(campaign, kinds=("erased",)))
+    erased, before = {ref for body in bodies for ref in body["decisions"]}, b""
+    for segment in segments(store, campaign):
+        path = folder / segment.file
+        if any(segment.first <= ref <= segment.last for ref in erased) and path.is_file():
+            _clean(path, campaign, segment, before, erased)
+        before = segment.hash
+
+
+def _clean(path: Path, campaign: str, segment: Segment, before: bytes, erased: set[int]) -> None:
+    with closing(SqliteReader(path)) as file:
+        if all(is_erased(event) for event in file.scan(campaign, kinds=("decided",)) if event.seq in erased):
+            return
+
+        def events() -> Iterator[Event]:
+            for event in file.scan(campaign):
+                gone = event.kind == "decided" and event.seq in erased
+                yield event._replace(key=None, own=None, salt=None) if gone else event
+
+        with beside(path, 0o600) as part:
+            write_segment(part, campaign, segment.first - 1, before, events())
 
 
 class Segments:
@@ -64,9 +121,14 @@ class Segments:
         return [told for store in each if isinstance(store, SelfChecking) for told in store.damage()]
 
     def close(self) -> None:
-        for store in (self._store, *self._opened.values()):
-            if isinstance(store, Closing):
-                store.close()
+        self.close_files()
+        if isinstance(self._store, Closing):
+            self._store.close()
+
+    def close_files(self) -> None:
+        """Close the segments, and leave the store open."""
+        while self._opened:
+            self._opened.popitem()[1].close()
 
     def _files(self, campaign: str, after: int) -> Iterator[tuple[Segment, SqliteReader]]:
         """Yield the segments that have events after a number, opened."""

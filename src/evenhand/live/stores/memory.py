@@ -50,6 +50,7 @@ class _Log:
     def __init__(self, book: _Book, now: int, moved: Callable[[str], int | None]) -> None:
         self._book, self.fresh, self._moved = book, _Book(), moved
         self.erased, self.gone, self.least = frozenset[int](), list[Event](), 0
+        self.dropped: Sequence[str] = ()
         self.clock, self.now = now, max(now, book.events[-1].at if book.events else 0)
 
     def set_back(self) -> None:
@@ -112,6 +113,9 @@ class _Log:
         each = ((key, self._moved(key)) for key in keys)
         return {key: seq for key, seq in each if seq is not None}
 
+    def drop(self, keys: Sequence[str]) -> None:
+        self.dropped = keys
+
     def _refuse(self, event: Event) -> None:
         """Refuse the events that the schema of a database refuses."""
         kind, ref, key = event.kind, event.ref, event.key
@@ -154,6 +158,8 @@ class MemoryStore:
             yield log
             for event in log.fresh.events:
                 book.add(event)
+            for key in log.dropped:
+                self._digests.pop(digest_of(campaign, key), None)
             if log.least:
                 self._books[campaign] = book.without(log.erased, {event.seq for event in log.gone})
                 self._digests |= {digest_of(campaign, e.key): e.seq for e in log.gone if e.key is not None}

@@ -122,6 +122,10 @@ class _Log:
         query = "SELECT digest, seq FROM evenhand_digests WHERE digest = ANY(%s)"
         return {each[bytes(digest)]: seq for digest, seq in self._db.execute(query, (list(each),))}
 
+    def drop(self, keys: Sequence[str]) -> None:
+        digests = [digest_of(self._campaign, key) for key in keys]
+        self._db.execute("DELETE FROM evenhand_digests WHERE digest = ANY(%s)", (digests,))
+
     def commit(self, before: int) -> None:
         if self.last > before:
             head = "UPDATE evenhand_heads SET last = %s, at = %s, hash = %s WHERE campaign = %s"

@@ -120,6 +120,10 @@ class _Log:
         each = ((key, self._db.execute(query, (digest_of(self._campaign, key),)).fetchone()) for key in keys)
         return {key: row[0] for key, row in each if row is not None}
 
+    def drop(self, keys: Sequence[str]) -> None:
+        rows = ((digest_of(self._campaign, key),) for key in keys)
+        self._db.executemany("DELETE FROM digests WHERE digest = ?", rows)
+
 
 class SqliteStore:
     """Stores logs in one file; commits are on disk before they return (WAL, synchronous=FULL).

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from evenhand.live.fold.changes import check_said
 from evenhand.live.fold.snapshots import dump
 from evenhand.live.log.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.log.segments import segments
-from evenhand.live.log.store import Erasing, Recalling, Scrubbing, Transaction
+from evenhand.live.log.store import Dropping, Erasing, Recalling, Scrubbing, Transaction
+from evenhand.live.stores._segments import Segments, clean_segments
 from evenhand.live.worker.verbs import check_text
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.corrections import forget
@@ -50,8 +52,10 @@ class Erasure:
         return "; ".join(found)
 
 
-def erase(worker: Worker, keys: Collection[str], before: date | None, who: str, why: str) -> Erasure:
-    """Erase decisions and clean the files of the store; see `Campaign.erase`."""
+def erase(
+    worker: Worker, keys: Collection[str], before: date | None, who: str, why: str, folder: Path | None = None
+) -> Erasure:
+    """Erase decisions and clean the files of the store, and segments in a folder; see `Campaign.erase`."""
     for field, value in (("by", who), ("why", why)):
         if value != "":
             check_said(field, value)
@@ -61,8 +65,10 @@ def erase(worker: Worker, keys: Collection[str], before: date | None, who: str, 
     if before is not None:
         found = _by_date(worker, before, {"by": who, "why": why})
     elif keys:
-        found = _by_key(worker, keys, {"by": who, "why": why})
+        found = _by_key(worker, keys, {"by": who, "why": why}, folder)
     scrub(worker)
+    if folder is not None:  # what an earlier try had not reached as well
+        clean_segments(worker.store, worker.name, folder)
     return found
 
 
@@ -82,7 +88,7 @@ def time_of(text: str) -> datetime:
         raise InvalidInput("before", told, shown(text)) from None
 
 
-def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any]) -> Erasure:
+def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder: Path | None) -> Erasure:
     """Erase the decisions of some keys, all or none; see `Campaign.erase`."""
     if isinstance(keys, str) or not keys or len(set(keys)) > MOST:
         raise InvalidInput("keys", f"a list of 1 to {MOST:,} keys", shown(keys))
@@ -90,15 +96,14 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any]) -> Eras
         check_text("keys", key)
 
     def chosen(log: Transaction) -> list[Event]:
-        found = []
+        found, moved = [], list[str]()
         for key in dict.fromkeys(keys):
             event = log.find(key)
             old = log.moved([key]) if event is None and isinstance(log, Recalling) else {}
             number = old.get(key, 0) if event is None else event.seq
             if 0 < number <= worker.fold.sealed:
-                place = next(z for z in segments(worker.store, worker.name) if number <= z.last)
-                told = "it is erased by deleting that file, with all others in it"
-                raise Conflict(f"decision {worker.fold.ids.of(number)}, of the key {shown(key)}, is in {place}: {told}")
+                event = _in_segment(worker, number, key, folder)
+                moved.append(key)
             if event is None:
                 told = f"no decision with the key {shown(key)} in campaign {worker.name!r}"
                 raise Unknown(f"{told}{worker.fold.ids.note}")
@@ -109,9 +114,30 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any]) -> Eras
                 told = "was written by an earlier version of evenhand: its hash covers its case"
                 raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")
             found.append(event)
+        if moved and isinstance(log, Dropping):
+            log.drop(moved)
         return sorted(found)
 
     return Erasure(decisions=erase_some(worker, chosen, note))
+
+
+def _in_segment(worker: Worker, number: int, key: str, folder: Path | None) -> Event | None:
+    """Return a decision that was moved to a segment, with its case; None if it was erased there.
+
+    Raises:
+        Conflict: the folder of the segments is not given.
+        MissingFile, Damaged: the segment is not there, or is another file.
+    """
+    if folder is None:
+        place = next(z for z in segments(worker.store, worker.name) if number <= z.last)
+        told = "state the folder of the segments (--segments FOLDER), or delete that file with all others in it"
+        raise Conflict(f"decision {worker.fold.ids.of(number)}, of the key {shown(key)}, is in {place}: {told}")
+    reading = Segments(worker.store, folder)
+    try:
+        event = next(iter(reading.about(worker.name, number)))
+    finally:
+        reading.close_files()
+    return None if is_erased(event) else event
 
 
 def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
