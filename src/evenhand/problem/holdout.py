@@ -9,11 +9,13 @@ import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.problem.actions import present
 from evenhand.problem.declared import Declared
+from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 
 
@@ -85,6 +87,17 @@ class KnownRounds:
         if not weights.any():
             raise InvalidInput("Holdout.lottery", "at least one action that is not withdrawn", self.problem.withdrawn)
         return np.asarray(self.share * weights / weights.sum() + self.floor * self._may_be_played)
+
+    def refuse_unpaid(self) -> None:
+        """Refuse a budget below what these rounds use, learned uses being at the middle of their declared ranges."""
+        chances = self.chances
+        for s in self.problem.stated:
+            if s.spends:
+                least, most = reach(self.problem, s.rows)
+                use = self.problem.horizon * float(chances @ (least + most)[:, 0]) / 2.0
+                if np.isfinite(use) and use > s.total:
+                    expected = f"rounds that use at most {amount(s.total)}, the budget of {s.rows.names[0]!r}"
+                    raise InvalidInput("holdout, explore", expected, f"rounds that would use {amount(use)}")
 
     def within(self, offered: Floats) -> Floats:
         """The same in cases that offer the actions marked 1, `(A)->(A)`.
