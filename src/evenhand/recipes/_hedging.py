@@ -48,7 +48,7 @@ def evened(terms: Terms) -> Evened:
     (array([0.25, 0.25, 0.25, 0.25]), 8.0)
     """
     worth = terms.worth  # refuses objectives before sets
-    (rows, bound), plays, spends = terms.straight(), terms.problem.n_plays, np.array(terms.sums, bool)
+    (rows, bound), plays, spends = terms.straight(), terms.problem.n_plays, np.array(terms.problem.demands.sums, bool)
     most = plays * terms.most
     unused = most == 0.0
     most = np.where(unused, 1.0, most)
@@ -77,8 +77,8 @@ def hedged(terms: Terms) -> Evened:
     """
     worth, (rows, bound), plays = terms.worth, terms.straight(), terms.problem.n_plays
     everybody, each = terms.everybody, np.abs(bound) / plays
-    paid = np.array(terms.sums, bool) & everybody
-    scarce = np.where(paid, np.sqrt(terms.unit / np.where(everybody, each, 1.0)), 2.0)
+    spends = np.array(terms.problem.demands.sums, bool)
+    scarce = np.where(spends & everybody, np.sqrt(terms.unit / np.where(everybody, each, 1.0)), 2.0)
     rows, bound = in_units(rows, bound, terms.spread)
     highest = math.sqrt(plays) * worth * float(scarce.max(initial=2.0))
     return Evened(rows, bound, highest, 3.0 * hedge_step(rows, terms.problem.horizon))

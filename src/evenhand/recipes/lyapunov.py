@@ -69,8 +69,8 @@ def lyapunov(
     unit = terms.worth_at(slope) if worth is None else worth
     prices = terms.constrained(
         lambda: Lyapunov(
-            rows=terms.rows,
-            bound=terms.bound,
+            rows=problem.demands.rows,
+            bound=problem.demands.bound,
             horizon=problem.horizon,
             worth=unit,
             scale=math.sqrt(problem.horizon),

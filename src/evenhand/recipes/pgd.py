@@ -128,10 +128,8 @@ def pgd_adaptive(
     >>> pgd_adaptive(Court().problem, Logistic(n_features=5)).name
     'pgd_adaptive'
     """
-    terms, excess = (
-        Terms(problem).with_constraints(),
-        experimental_thresholds(problem) if thresholds is None else thresholds,
-    )
+    terms = Terms(problem).with_constraints()
+    excess = experimental_thresholds(problem) if thresholds is None else thresholds
     first = terms.worth / (problem.n_plays * math.sqrt(problem.horizon))
     prices = _dual(terms, Doubling(first, excess, reset=reset), margin)
     return _at_prices(terms, model, prices, warmup, hard, name, "pgd_adaptive")

@@ -18,12 +18,11 @@ from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.objectives import DistancePenalty, Moreau, Smoothing, WeightedSum
 from evenhand.planning.pace import Pace
-from evenhand.problem.constraints import Region, per_row, regions, rows_and_sets, stated_rows, tightened
+from evenhand.problem.constraints import Region, rows_and_sets, tightened
 from evenhand.problem.constraints.stated import bounds, refuse_sets, slack_rows
 from evenhand.problem.feasible import reach, sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
-from evenhand.problem.spans import Spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,43 +100,15 @@ class Terms:
         return int(np.argmax(idle)) if idle.any() else None
 
     @cached_property
-    def _stated(self) -> tuple[Rows, Floats]:
-        return stated_rows(self.problem)
-
-    @property
-    def rows(self) -> Rows:
-        """The rows of all constraints; what convex sets ask beside them is in `regions`."""
-        return self._stated[0]
-
-    @property
-    def bound(self) -> Floats:
-        """The bound of every row per round, in the row's own units, `->(D)`."""
-        return self._stated[1]
-
-    @cached_property
-    def regions(self) -> tuple[Region, ...]:
-        """The convex sets that no rows describe."""
-        return regions(self.problem.stated)
-
-    @cached_property
-    def spans(self) -> tuple[Spans | None, ...]:
-        """The spans of time of every row, `->(D)`."""
-        return tuple(per_row(self.problem.stated, lambda s: s.spans))
-
-    @cached_property
-    def sums(self) -> tuple[bool, ...]:
-        """Whether the sum of every row is used up, as of a budget, `->(D)`."""
-        return tuple(per_row(self.problem.stated, lambda s: s.spends))
-
-    @cached_property
     def pace(self) -> Pace | None:
         """The pace of all rows; None if no row has spans of time."""
-        return Pace(problem=self.problem, spans=self.spans) if any(s is not None for s in self.spans) else None
+        spans = self.problem.demands.spans
+        return Pace(problem=self.problem, spans=spans) if any(s is not None for s in spans) else None
 
     @cached_property
     def most(self) -> Floats:
         """The most that one play can add to each row, in its units, factors of groups apart, `->(D)`."""
-        return sizes(self.problem, self.rows)
+        return sizes(self.problem, self.problem.demands.rows)
 
     @cached_property
     def unit(self) -> Floats:
@@ -147,7 +118,7 @@ class Terms:
     @cached_property
     def factors(self) -> tuple[Floats, Floats]:
         """The maximum and the root mean square of the size of a play's factor in every row, `->(D),(D)`."""
-        return group_factors(self.problem, self.rows)
+        return group_factors(self.problem, self.problem.demands.rows)
 
     @cached_property
     def margin(self) -> Floats:
@@ -205,7 +176,7 @@ class Terms:
     def straight(self, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
         """State all constraints as rows less a margin, `(N)->(D)`; refuse convex sets that no rows describe."""
         refuse_sets(self.problem.stated)
-        return self.rows, self.less(margin)
+        return self.problem.demands.rows, self.less(margin)
 
     def apart(self, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
         """State constraints on sums as rows and the others as sets, all less a margin; by default sets lose nothing."""
@@ -244,7 +215,7 @@ class Terms:
         The sets of `Curved` constraints are left to `region_goals`.
         """
         most, rms = self.factors
-        return in_units(self.rows, self.less(margin), self.unit * np.sqrt(most * rms))
+        return in_units(self.problem.demands.rows, self.less(margin), self.unit * np.sqrt(most * rms))
 
     def steadied(self) -> tuple[Rows, Floats]:
         """State all constraints as rows, tightened by the fluctuation of the last rounds, `->(D)`.
@@ -260,14 +231,14 @@ class Terms:
         >>> Terms(world.problem).steadied()[1].round(4)
         array([0.4965, 0.4965, 0.4965, 0.4965])
         """
-        rows, bound = self.straight()
+        (rows, bound), spent = self.straight(), np.array(self.problem.demands.sums, bool)
         off = 5.0 * math.sqrt(self.problem.n_plays) * self.most * self.factors[1] / self.problem.horizon
-        return rows, np.where(np.array(self.sums, bool), bound, bound - np.minimum(off, 0.5 * np.abs(bound)))
+        return rows, np.where(spent, bound, bound - np.minimum(off, 0.5 * np.abs(bound)))
 
     @cached_property
     def everybody(self) -> Bools:
         """Whether each row is of everybody and has a bound other than 0 up to rounding, `->(D)`."""
-        each = np.abs(self.bound) / self.problem.n_plays
+        each = np.abs(self.problem.demands.bound) / self.problem.n_plays
         return np.asarray((self.factors[0] == 1.0) & (each > 1e-12 * self.unit))
 
     @cached_property
@@ -285,7 +256,7 @@ class Terms:
         array([0.67, 0.54])
         """
         size, (most, rms), plays = self.unit, self.factors, self.problem.n_plays
-        whole = np.sqrt(size * (np.abs(self.bound) / plays))
+        whole = np.sqrt(size * (np.abs(self.problem.demands.bound) / plays))
         return np.asarray(math.sqrt(plays) * np.where(self.everybody, whole, size * np.sqrt(most * rms)))
 
     def region_goals(self, slope: FrankWolfe) -> tuple[FrankWolfe, ...]:
@@ -301,7 +272,7 @@ class Terms:
         ()
         """
         goals = []
-        for region in self.regions:
+        for region in self.problem.demands.regions:
             low, high = self.problem.ranges(region.outcomes, plays=1)
             size, worth = np.where(np.isfinite(high - low), high - low, 1.0), self.worth_at(slope)
             penalty = DistancePenalty(region.outcomes, region.within)

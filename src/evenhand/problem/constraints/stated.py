@@ -78,12 +78,32 @@ class Stated:
         return f", {amounts} in each of {len(self.spans.allowance)} spans"
 
 
+class Demands(NamedTuple):
+    """What several constraints ask together, by row: on average v <= bound, and averages in the sets, `()->(d)`."""
+
+    rows: Rows
+    bound: Floats  # (d) per round, in the units of each row
+    spans: tuple[Spans | None, ...]  # of time, None for the whole run
+    sums: tuple[bool, ...]  # whether the sum of the row is used up, as of a budget
+    regions: tuple[Region, ...]  # the convex sets that no rows describe
+
+    @staticmethod
+    def of(problem: Declared, stated: tuple[Stated, ...]) -> Demands:
+        rows = stack([select(problem, ()), *(s.rows for s in stated)])
+        spans, sums = per_row(stated, lambda s: s.spans), per_row(stated, lambda s: s.spends)
+        return Demands(rows, bounds(stated), tuple(spans), tuple(sums), regions(stated))
+
+
 class States(Declared, Protocol):
     """A problem with its constraints."""
 
     @property
     def stated(self) -> tuple[Stated, ...]:
         """One record per constraint."""
+
+    @property
+    def demands(self) -> Demands:
+        """What all constraints ask together."""
 
 
 def state(problem: Declared, constraint: Constraint) -> Stated:
@@ -140,9 +160,8 @@ def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
 
 def slack_rows(problem: States, stated: Iterable[Stated] | None = None) -> Bools:
     """Tell which rows of constraints stay within their bounds whatever follows from plays, `()->(d)`: see `slack`."""
-    stated = problem.stated if stated is None else tuple(stated)
-    rows, bound = stated_rows(problem, stated)
-    return slack(problem, rows, bound, per_row(stated, lambda s: s.spans), per_row(stated, lambda s: s.spends))
+    asked = problem.demands if stated is None else Demands.of(problem, tuple(stated))
+    return slack(problem, asked.rows, asked.bound, asked.spans, asked.sums)
 
 
 def tightened(problem: States, margin: float | None) -> tuple[Stated, ...]:
