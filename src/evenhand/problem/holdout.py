@@ -88,8 +88,18 @@ class KnownRounds:
             raise InvalidInput("Holdout.lottery", "at least one action that is not withdrawn", self.problem.withdrawn)
         return np.asarray(self.share * weights / weights.sum() + self.floor * self._may_be_played)
 
-    def refuse_unpaid(self) -> None:
-        """Refuse a budget below what these rounds use, learned uses being at the middle of their declared ranges."""
+    def payable(self, warmup: int) -> KnownRounds:
+        """Return these rounds for a run that begins with a warm-up of some rounds.
+
+        Raises:
+            InvalidInput: a warm-up before rounds that are held out, as its rounds would be on neither side of the
+                comparison; a lottery of withdrawn actions alone; or a budget below what these rounds use, learned uses
+                being at the middle of their declared ranges.
+        """
+        if self.reserve == 0.0:
+            return self
+        if warmup and self.share > 0.0:
+            raise InvalidInput("warmup", "0 if rounds are held out, as these explore as well", warmup)
         chances = self.chances
         for s in self.problem.stated:
             if s.spends:
@@ -98,6 +108,7 @@ class KnownRounds:
                 if np.isfinite(use) and use > s.total:
                     expected = f"rounds that use at most {amount(s.total)}, the budget of {s.rows.names[0]!r}"
                     raise InvalidInput("holdout, explore", expected, f"rounds that would use {amount(use)}")
+        return self
 
     def within(self, offered: Floats) -> Floats:
         """The same in cases that offer the actions marked 1, `(A)->(A)`.

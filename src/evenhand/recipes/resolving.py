@@ -48,28 +48,6 @@ class Known:
         return model
 
 
-def known(problem: Problem, holdout: float | Holdout | None, explore: float, warmup: int) -> Known:
-    """Return the rounds that a known lottery plays.
-
-    Args:
-        problem: names the actions.
-        holdout: a share h, for a uniform lottery, or a `Holdout`; None for no round.
-        explore: f, the least probability of every action that may be played; 0 for none.
-        warmup: 0 where rounds are held out, as the first rounds would be on neither side of the comparison.
-
-    Raises:
-        InvalidInput: a share or a floor out of range, several plays, a warm-up before rounds that are held out, a
-            lottery of withdrawn actions alone, or a budget below what these rounds use, learned uses being at the
-            middle of their declared ranges.
-    """
-    found = known_rounds(problem, holdout, explore)
-    if found.reserve > 0.0:
-        if warmup and holdout is not None:
-            raise InvalidInput("warmup", "0 if rounds are held out, as these explore as well", warmup)
-        found.refuse_unpaid()
-    return Known(rounds=found)
-
-
 @named(
     "X1",
     source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)",
@@ -130,7 +108,8 @@ def resolving(
       model     BayesianLogistic (2 features, 1 learned outcome)
     """
     terms, model = Terms(problem), advised(problem) if model is None else model
-    objective, apart = terms.objective, known(problem, holdout, explore, warmup)
+    objective = terms.objective
+    apart = Known(rounds=known_rounds(problem, holdout, explore).payable(warmup))
     plan = terms.constrained(
         lambda: Resolving(
             problem=problem,
