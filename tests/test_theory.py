@@ -11,8 +11,8 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import BernoulliKnapsacks, Court
 from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem
-from evenhand.recipes.defaults import default_margin, fluctuation
 from evenhand.recipes.pgd import experimental_thresholds
+from evenhand.recipes.terms import Terms
 from evenhand.run import price_bound
 from evenhand.run.theory import DeclaredBounds
 
@@ -314,8 +314,8 @@ def test_defaults_stand_beside_theory():
     found = {(z.quantity, z.of): z for z in eh.run.theory(COURT.problem).settings()}
     assert found["price, at most", "ride per round"].default == pytest.approx(20.0)
     assert found["step of pgd", ""].default == pytest.approx(0.02)
-    assert found["margin of pgd", "ride per round"].default == default_margin(COURT.problem)[0]
-    assert found["margin beside a free action", "ride per round"].default == fluctuation(COURT.problem)[0]
+    assert found["margin of pgd", "ride per round"].default == Terms(COURT.problem).margin[0]
+    assert found["margin beside a free action", "ride per round"].default == Terms(COURT.problem).fluctuation[0]
     assert found["threshold 13 of pgd_adaptive", ""].default == experimental_thresholds(COURT.problem)[13]
     frame = eh.run.theory(COURT.problem).to_frame()
     assert list(frame.columns) == ["quantity", "of", "theory", "default", "source"]

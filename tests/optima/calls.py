@@ -8,8 +8,8 @@ from evenhand import recipes
 from evenhand.choices import Rate
 from evenhand.policy import Policy
 from evenhand.recipes import fw, lin_cbwk, mixed_oracle, two_stage_square_cbwk, ucb
-from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.square_cbwk import linear_exploration, square_cbwk_rate
+from evenhand.recipes.terms import Terms
 from evenhand.run import opt
 from tests.optima.worlds import SAMPLE, World
 
@@ -70,7 +70,7 @@ def _two_stage(w: World) -> Policy:
 def _mixed(w: World) -> Policy:
     """The prices of the optimum with the margin that the recipe takes off."""
     problem = w.environment.problem
-    prices = opt(w.seen, margin=default_margin(problem), **SAMPLE).prices if problem.subject_to else ()
+    prices = opt(w.seen, margin=Terms(problem).margin, **SAMPLE).prices if problem.subject_to else ()
     return mixed_oracle(problem, w.model, tuple(float(x) for x in prices))
 
 

@@ -12,8 +12,8 @@ from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Ra
 from evenhand.problem.constraints import regions, slack_rows
 from evenhand.problem.rows import Cases
 from evenhand.recipes import resolving
-from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.pgd import experimental_thresholds
+from evenhand.recipes.terms import Terms
 from evenhand.run import play, simulate
 from tests.each import for_each
 from tests.worlds import Market
@@ -109,7 +109,7 @@ def test_a_set_that_outcomes_cannot_leave_is_no_region(within, kept):
 def test_default_numbers_of_prices_do_not_see_slack_budgets():
     tight, whole = Budget("cost", rate=0.3), Budget("bill", rate=4.0)
     alone, both = market(tight), market(tight, whole)
-    np.testing.assert_array_equal(default_margin(both), [*default_margin(alone), 0.0])
+    np.testing.assert_array_equal(Terms(both).margin, [*Terms(alone).margin, 0.0])
     assert experimental_thresholds(both) == experimental_thresholds(alone)
 
 

@@ -15,9 +15,8 @@ from evenhand.objectives import DistancePenalty, Moreau
 from evenhand.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import bwcr, dual_bwc, dual_bwr, primal_bwc, primal_bwr
-from evenhand.recipes._units import in_units_of_plays
 from evenhand.recipes.bwcr import theoretical_gamma
-from evenhand.recipes.defaults import fluctuation
+from evenhand.recipes.terms import Terms, in_units_of_plays
 from evenhand.run import play, simulate
 from evenhand.sets import Box
 from tests.recipes.test_bwcr import GAMMA, MEANS, Plain, Remembered, best_lottery
@@ -99,7 +98,7 @@ def test_the_default_is_frank_wolfe_on_both_sides_bit_for_bit(hard):
     """The policy as it was written out before there were sides."""
     world = WithoutContexts(Lessons(horizon=400, parity=False))
     problem = world.problem
-    rows, bound = in_units_of_plays(problem, *constraint_rows(problem, margin=fluctuation(problem)))
+    rows, bound = in_units_of_plays(problem, *constraint_rows(problem, margin=Terms(problem).fluctuation))
     slope = frank_wolfe(problem, problem.objective, on="optimistic")
     bounds = tuple(bound.tolist())
     penalty = FrankWolfe(

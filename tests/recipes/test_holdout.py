@@ -16,7 +16,7 @@ from evenhand.logs.settings import Settings
 from evenhand.models import BayesianRidge, Bootstrapped
 from evenhand.planning.reserve import Reserve, ReserveState
 from evenhand.policy.standings import comparisons
-from evenhand.recipes.resolving import known
+from evenhand.problem.holdout import known_rounds
 from evenhand.run import simulate
 from tests import holdouts
 from tests.holdouts import log, shop
@@ -181,14 +181,14 @@ def test_what_is_withdrawn_costs_nothing_and_holds_nothing_out():
         horizon=300,
         withdrawn=("dear",),
     )
-    found = known(problem, None, 0.05, 0)
+    found = known_rounds(problem, None, 0.05).payable(0)
     assert found.reserve == pytest.approx(0.1)
-    np.testing.assert_allclose(found.rounds.chances, [0.05, 0.05, 0.0])
-    np.testing.assert_allclose(known(problem, 0.2, 0.0, 0).rounds.chances, [0.1, 0.1, 0.0])
+    np.testing.assert_allclose(found.chances, [0.05, 0.05, 0.0])
+    np.testing.assert_allclose(known_rounds(problem, 0.2, 0.0).payable(0).chances, [0.1, 0.1, 0.0])
     with pytest.raises(InvalidInput, match="at least one action that is not withdrawn"):
-        known(problem, eh.Holdout(0.2, lottery={"dear": 1}), 0.0, 0)
+        known_rounds(problem, eh.Holdout(0.2, lottery={"dear": 1}), 0.0).payable(0)
     with pytest.raises(InvalidInput, match=r"rounds that would use 751\.5"):
-        known(replace(problem, withdrawn=()), None, 0.05, 0)
+        known_rounds(replace(problem, withdrawn=()), None, 0.05).payable(0)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from evenhand.goals import Doubling, DualGradient, HardBudget, LinearReward, Ste
 from evenhand.models import Logarithmic, Logistic
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
-from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.pgd import experimental_thresholds
+from evenhand.recipes.terms import Terms
 from evenhand.run import play
 from tests import accounts
 
@@ -55,7 +55,7 @@ def test_the_adaptive_step_doubles_at_the_limits_of_the_experiments():
 
 def test_the_margin_of_a_budget_is_half_of_the_least_of_it_and_root_of_the_horizon():
     for court, ride in ((COURT, 0.005), (Court(ride=0.004), 0.002), (Court(horizon=100), 0.025)):
-        margin = default_margin(court.problem)
+        margin = Terms(court.problem).margin
         np.testing.assert_allclose(margin[:2], [ride, min(0.5 / court.horizon**0.5, 0.1)])
         assert (margin[2:] == 0.0).all()  # parities
 

@@ -8,12 +8,11 @@ import pytest
 from evenhand.environments import Court
 from evenhand.goals import Falling, Steady
 from evenhand.goals.frank_wolfe import frank_wolfe
-from evenhand.goals.linear_reward import reward
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.problem.constraints import constraint_rows
-from evenhand.recipes._units import balanced_rows, priced_rows, worth_unit
 from evenhand.recipes.fw_dual import gentle
+from evenhand.recipes.terms import Terms
 
 PROBLEM = Problem(
     actions=("wait", "ask", "buy"),
@@ -30,7 +29,7 @@ PROBLEM = Problem(
 
 
 def test_rows_and_bounds_are_divided_by_what_a_play_can_add():
-    rows, bound = priced_rows(PROBLEM)
+    rows, bound = Terms(PROBLEM).priced()
     raw, limits = constraint_rows(PROBLEM)
     unit = np.array([500.0, 60.0, *[60.0] * 4])
     np.testing.assert_allclose(bound, limits / unit)
@@ -41,7 +40,7 @@ def test_rows_and_bounds_are_divided_by_what_a_play_can_add():
 
 def test_balanced_rows_count_what_groups_multiply_by():
     """Factors for a share of 1/4 are 3 and -1, with a mean square of 3; for one of 3/4 they are 1/3 and -1, and 1/3."""
-    rows, bound = balanced_rows(PROBLEM)
+    rows, bound = Terms(PROBLEM).balanced()
     raw, limits = constraint_rows(PROBLEM)
     left, right = np.sqrt(3.0 * np.sqrt(3.0)), np.sqrt(np.sqrt(1 / 3))
     unit = np.array([500.0, 60.0, *[60.0 * x for x in (left, left, right, right)]])
@@ -53,7 +52,7 @@ def test_balanced_rows_count_what_groups_multiply_by():
 def test_shares_that_are_to_be_estimated_count_as_equal():
     estimated = replace(PROBLEM, groups=(Groups("side", ["left", "right"]),))
     known = replace(PROBLEM, groups=(Groups("side", {"left": 0.5, "right": 0.5}),))
-    np.testing.assert_array_equal(balanced_rows(estimated)[1], balanced_rows(known)[1])
+    np.testing.assert_array_equal(Terms(estimated).balanced()[1], Terms(known).balanced()[1])
 
 
 @pytest.mark.parametrize("plays", [1, 2])
@@ -64,15 +63,15 @@ def test_the_default_step_knows_the_plays_and_that_a_play_is_of_one_item(plays):
     fair = GeneralizedGini(problem.each("gain", by="item"), (1.0, 1.0, 1.0))
     problem = replace(problem, maximize=WeightedSum(((1.0, Linear({"delay": -0.5})), (2.0, fair))))
     goal = frank_wolfe(problem, problem.objective)
-    step = gentle(problem, goal, None)
+    step = gentle(Terms(problem), goal, None)
     assert isinstance(step, Falling)
     assert step.size == pytest.approx((0.5 * 60.0 + 2.0 * 4.0) / (2 * np.sqrt(plays)))
-    assert gentle(problem, goal, 0.3) == Steady(0.3)
+    assert gentle(Terms(problem), goal, 0.3) == Steady(0.3)
 
 
 def test_where_everything_is_at_most_1_nothing_changes():
-    for made in (priced_rows, balanced_rows):
-        _nothing_changes(*made(Court().problem))
+    for made in (Terms.priced, Terms.balanced):
+        _nothing_changes(*made(Terms(Court().problem)))
 
 
 def _nothing_changes(rows, bound):
@@ -83,7 +82,7 @@ def _nothing_changes(rows, bound):
 
 
 def test_the_worth_of_a_play_counts_all_that_the_objective_weighs():
-    assert worth_unit(PROBLEM, reward(PROBLEM)) == pytest.approx(2.0 * 3.0 + 0.01 * 500.0)
+    assert Terms(PROBLEM).worth == pytest.approx(2.0 * 3.0 + 0.01 * 500.0)
 
 
 def test_sums_over_groups_count_in_the_worth_of_a_play():
@@ -96,4 +95,4 @@ def test_sums_over_groups_count_in_the_worth_of_a_play():
         groups=(labels,),
         horizon=100,
     )
-    assert worth_unit(problem, reward(problem)) == 2.0 * 3.0 + 0.5 * 60.0
+    assert Terms(problem).worth == 2.0 * 3.0 + 0.5 * 60.0

@@ -279,13 +279,15 @@ def frank_wolfe(
 ) -> FrankWolfe:
     """Return the goal of a concave objective, smoothed if it has kinks; z_0 is by default the middle of the ranges."""
     names = tuple(objective.outcomes)
+    start_at = problem.middle(names) if start_at is None else start_at
     if smoothing is None and not objective.smooth:
-        smoothing = default_smoothing(objective, *problem.ranges(names))
+        low, high = problem.ranges(names)
+        smoothing = default_smoothing(objective, low, high)
     return FrankWolfe(
         rows=select(problem, names),
         objective=objective,
         smoothing=smoothing,
-        start_at=problem.middle(names) if start_at is None else start_at,
+        start_at=start_at,
         on=on,
         optimism=optimism,
     )
@@ -300,6 +302,6 @@ def objective_goal(problem: Problem) -> LinearReward | FrankWolfe:
     >>> [type(objective_goal(world.problem)).__name__ for world in (Court(), MultiObjective())]
     ['LinearReward', 'FrankWolfe']
     """
-    if isinstance(problem.objective, LinearObjective):
-        return reward(problem)
-    return frank_wolfe(problem, problem.objective)
+    if not isinstance(problem.objective, LinearObjective):
+        return frank_wolfe(problem, problem.objective)
+    return reward(problem)

@@ -9,11 +9,13 @@ import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.problem.actions import present
 from evenhand.problem.declared import Declared
+from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 
 
@@ -85,6 +87,28 @@ class KnownRounds:
         if not weights.any():
             raise InvalidInput("Holdout.lottery", "at least one action that is not withdrawn", self.problem.withdrawn)
         return np.asarray(self.share * weights / weights.sum() + self.floor * self._may_be_played)
+
+    def payable(self, warmup: int) -> KnownRounds:
+        """Return these rounds for a run that begins with a warm-up of some rounds.
+
+        Raises:
+            InvalidInput: a warm-up before rounds that are held out, as its rounds would be on neither side of the
+                comparison; a lottery of withdrawn actions alone; or a budget below what these rounds use, learned uses
+                being at the middle of their declared ranges.
+        """
+        if self.reserve == 0.0:
+            return self
+        if warmup and self.share > 0.0:
+            raise InvalidInput("warmup", "0 if rounds are held out, as these explore as well", warmup)
+        chances = self.chances
+        for s in self.problem.stated:
+            if s.spends:
+                least, most = reach(self.problem, s.rows)
+                use = self.problem.horizon * float(chances @ (least + most)[:, 0]) / 2.0
+                if np.isfinite(use) and use > s.total:
+                    expected = f"rounds that use at most {amount(s.total)}, the budget of {s.rows.names[0]!r}"
+                    raise InvalidInput("holdout, explore", expected, f"rounds that would use {amount(use)}")
+        return self
 
     def within(self, offered: Floats) -> Floats:
         """The same in cases that offer the actions marked 1, `(A)->(A)`.

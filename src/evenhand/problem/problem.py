@@ -20,7 +20,7 @@ from evenhand.problem import statement
 from evenhand.problem.checks import Edges, check_names, edges_of
 from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints.base import Constraint
-from evenhand.problem.constraints.stated import Stated, state
+from evenhand.problem.constraints.stated import Demands, Stated, state
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature
@@ -364,6 +364,11 @@ class Problem:
         (('ride',), 50.0)
         """
         return tuple(state(self, c) for c in self.subject_to)
+
+    @cached_property
+    def demands(self) -> Demands:
+        """What all constraints ask together: rows, their bounds, spans and sums, and convex sets."""
+        return Demands.of(self, self.stated)
 
     @property
     def spending(self) -> tuple[Constraint, ...]:

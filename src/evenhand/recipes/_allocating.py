@@ -11,7 +11,6 @@ from evenhand.choices import Allocate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number, positive, whole
 from evenhand.problem.problem import Problem
-from evenhand.recipes.defaults import given
 from evenhand.welfare import Curve, Oracle, Priced, satisfaction_of
 from evenhand.welfare.curves import PIECEWISE, curves_of
 
@@ -36,8 +35,8 @@ def allocating(
     return Allocate(
         users=problem.n_plays,
         arms=measured.arms,
-        curve=given(curve, lambda: measured.curve),
-        oracle=given(oracle, Priced),
+        curve=measured.curve if curve is None else curve,
+        oracle=Priced() if oracle is None else oracle,
         optimism=optimism,
         capacity=capacity,
         may_stay=may_stay,

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 from evenhand.core.catalogue import named
 from evenhand.goals.dual import DualGradient
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.linear_reward import indifferent, reward
+from evenhand.goals.linear_reward import indifferent
 from evenhand.goals.resolving import Resolving
 from evenhand.goals.steps import Steady
 from evenhand.models import NullModel
 from evenhand.models.base import Model
 from evenhand.planning.rounds import SharedArms
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import per_row
 from evenhand.problem.problem import Problem
 from evenhand.recipes._allocating import allocating
-from evenhand.recipes._needs import need_constraints, where_constrained
-from evenhand.recipes._units import paced, priced_rows, steadied_rows, worth_unit
-from evenhand.recipes.defaults import default_margin, given
+from evenhand.recipes.pgd import default_step
+from evenhand.recipes.terms import Terms
 from evenhand.welfare import Anyone, Oracle
 
 
@@ -49,7 +44,7 @@ def resolving_allocation(
     constraint rows v solve the dual of the remaining fluid problem, in which users so far are cases and every arm has a
     price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Each round has its own prices of
     matches, from the oracle. Plans know who may stay without an arm, but know no capacities. Bounds of parities and
-    floors are tightened by how much the last rounds may be off their plan (`recipes._units.steadied_rows`).
+    floors are tightened by how much the last rounds may be off their plan (`Terms.steadied`).
     Guarantee: none on the objective. Budgets are never exceeded, whatever the model says.
 
     Args:
@@ -69,17 +64,18 @@ def resolving_allocation(
     >>> resolving_allocation(world.problem, Logistic(n_features=5)).name
     'resolving_allocation'
     """
-    choice, objective = allocating(problem, oracle, capacity=capacity, may_stay=may_stay), reward(problem)
+    terms, choice = Terms(problem), allocating(problem, oracle, capacity=capacity, may_stay=may_stay)
+    objective = terms.reward
 
     def plan() -> Resolving:
-        rows, bound = steadied_rows(problem)
+        rows, bound = terms.steadied()
         return Resolving(
             problem=problem,
             objective=objective,
             constraints=rows,
             bound=bound,
-            spans=tuple(per_row(problem.stated, lambda s: s.spans)),
-            sums=tuple(per_row(problem.stated, lambda s: s.spends)),
+            spans=problem.demands.spans,
+            sums=problem.demands.sums,
             contexts=contexts,
             every=every,
             rounds=SharedArms(curve=choice.curve, arms=choice.arms, may_stay=may_stay),
@@ -88,7 +84,7 @@ def resolving_allocation(
     return Policy(
         problem=problem,
         model=model,
-        goals=(objective, *where_constrained(problem, plan), *hard_limits(problem, True)),
+        goals=(objective, *terms.constrained(plan), *terms.limits(True)),
         choice=choice,
         name=name or "resolving_allocation",
     )
@@ -133,16 +129,14 @@ def pgd_allocation(
     >>> pgd_allocation(world.problem, Logistic(n_features=5), step=0.02).name
     'pgd_allocation(step=0.02)'
     """
-    need_constraints(problem)
-    step = given(step, lambda: 2.0 / (problem.n_plays * math.sqrt(problem.horizon)))
-    rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
-    gain = reward(problem)
-    by = Steady(step * worth_unit(problem, gain))
-    dual = DualGradient(rows=rows, bound=bound, step=by, on="observed", pace=paced(problem))
+    terms, step = Terms(problem).with_constraints(), default_step(problem) if step is None else step
+    rows, bound = terms.priced(terms.margin if margin is None else margin)
+    by = Steady(step * terms.worth)
+    dual = DualGradient(rows=rows, bound=bound, step=by, on="observed", pace=terms.pace)
     return Policy(
         problem=problem,
         model=model,
-        goals=(gain, dual, *hard_limits(problem, True)),
+        goals=(terms.reward, dual, *terms.limits(True)),
         choice=allocating(problem, oracle, capacity=capacity, may_stay=may_stay),
         name=name or f"pgd_allocation(step={step:.3g})",
     )
@@ -172,7 +166,7 @@ def random_allocation(
     return Policy(
         problem=problem,
         model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
-        goals=(indifferent(problem), *hard_limits(problem, True)),
+        goals=(indifferent(problem), *Terms(problem).limits(True)),
         choice=allocating(problem, Anyone(), capacity=capacity),
         name=name or "random_allocation",
     )

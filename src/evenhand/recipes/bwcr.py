@@ -25,18 +25,15 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import one_of
 from evenhand.goals.base import Priced
 from evenhand.goals.fenchel import Fenchel, fenchel, fenchel_within
-from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.linear_reward import Intervals, LinearReward, reward
+from evenhand.goals.frank_wolfe import FrankWolfe
+from evenhand.goals.linear_reward import Intervals, LinearReward
 from evenhand.models.base import Model
 from evenhand.objectives import DistancePenalty, Linear, Moreau, Smoothing
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Region, constraint_rows, rows_and_sets, tightened
+from evenhand.problem.constraints import Region, constraint_rows, tightened
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select
-from evenhand.recipes._needs import need_constraints, need_no_constraints
-from evenhand.recipes._units import in_units_of_plays
-from evenhand.recipes.defaults import fluctuation, given
+from evenhand.recipes.terms import Terms, in_units_of_plays
 from evenhand.recipes.ucb_bwcr import ucb_bwcr
 from evenhand.sets import Box, ConvexSet, units
 
@@ -55,20 +52,18 @@ class Kept(NamedTuple):
     ends: tuple[tuple[float, ...], tuple[float, ...]] | None  # of the ranges that cut the set, where it has no bounds
 
 
-def for_objective(
-    problem: Problem, updates: Updates, smoothing: Smoothing | None = None, norm: Norm = "euclidean"
-) -> Side:
+def for_objective(terms: Terms, updates: Updates, smoothing: Smoothing | None = None, norm: Norm = "euclidean") -> Side:
     """Make the goal of the objective."""
     one_of("objective_by", updates, ("primal", "dual"))
-    if updates == "primal" and isinstance(problem.objective, Linear):  # its slope needs no estimates of averages
-        return replace(reward(problem), optimism="row")
+    if updates == "primal" and isinstance(terms.problem.objective, Linear):  # its slope needs no estimates of averages
+        return replace(terms.reward, optimism="row")
     if updates == "primal":
-        return frank_wolfe(problem, problem.objective, smoothing, on="optimistic")
-    return fenchel(problem, problem.objective, norm=norm)
+        return terms.slope(smoothing, on="optimistic")
+    return fenchel(terms.problem, terms.problem.objective, norm=norm)
 
 
 def for_constraints(
-    problem: Problem, updates: Updates, margin: float | None = None, norm: Norm = "euclidean"
+    terms: Terms, updates: Updates, margin: float | None = None, norm: Norm = "euclidean"
 ) -> tuple[Side, ...]:
     """Make the goals of the distances from the allowed sets, a reading each; () without constraints.
 
@@ -76,10 +71,11 @@ def for_constraints(
         InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
     """
     one_of("constraints_by", updates, ("primal", "dual"))
-    rows, bound, placed = _stated(problem, margin)
-    kept = [*_sums(problem, rows, bound), *(_set(problem, region) for region in placed)]
+    rows, bound, placed = terms.apart(margin)
+    _refuse_shares(terms.problem, rows)
+    kept = [*_sums(terms.problem, rows, bound), *(_set(terms.problem, region) for region in placed)]
     if updates == "dual":
-        return tuple(fenchel_within(problem, k.rows, k.within, norm=norm) for k in kept)
+        return tuple(fenchel_within(terms.problem, k.rows, k.within, norm=norm) for k in kept)
     return tuple(
         FrankWolfe(
             rows=k.rows,
@@ -93,16 +89,10 @@ def for_constraints(
     )
 
 
-def _stated(problem: Problem, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
-    """Return the rows and bounds of the constraints on sums, and the sets, all tightened by the margin, `()->(d)`.
-
-    The default margin of sets is 0.
-    """
-    off = given(margin, lambda: fluctuation(problem))
-    rows, bound, placed = rows_and_sets(problem, tightened(problem, margin), off)
+def _refuse_shares(problem: Problem, rows: Rows) -> None:
+    """Refuse rows of groups, which are divided by shares."""
     if rows.by_share.any():
         raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
-    return rows, bound, placed
 
 
 def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[Kept]:
@@ -130,7 +120,7 @@ def _set(problem: Problem, region: Region) -> Kept:
 
 
 def both_sides(
-    problem: Problem,
+    terms: Terms,
     objective_by: Updates | Literal["ucb"] | None,
     constraints_by: Updates | Literal["ucb"],
     smoothing: Smoothing | None,
@@ -141,9 +131,10 @@ def both_sides(
 
     Without an objective the arm that leads back to all sets at once is played.
     """
+    problem = terms.problem
     if objective_by == "ucb":
         names = tuple(problem.objective.outcomes)
-        kept = for_constraints(problem, constraints_by, margin, norm)  # type: ignore[arg-type]
+        kept = for_constraints(terms, constraints_by, margin, norm)  # type: ignore[arg-type]
         program = OptimisticProgram(
             objective=problem.objective,
             start_at=problem.middle(names),
@@ -152,17 +143,17 @@ def both_sides(
         )
         return (Intervals(rows=select(problem, names)), *kept), program
     if objective_by is None:
-        kept = for_constraints(problem, constraints_by, margin, norm)  # type: ignore[arg-type]
+        kept = for_constraints(terms, constraints_by, margin, norm)  # type: ignore[arg-type]
         return kept, Lottery(readings(*kept))
-    slope = for_objective(problem, objective_by, smoothing, norm)
+    slope = for_objective(terms, objective_by, smoothing, norm)
     wanted = readings(slope)
     if constraints_by == "ucb" and problem.subject_to:
-        rows, bound = constraint_rows(problem, tightened(problem, margin), given(margin, lambda: fluctuation(problem)))
-        if rows.by_share.any():
-            raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
+        off = terms.fluctuation if margin is None else margin
+        rows, bound = constraint_rows(problem, tightened(problem, margin), off)
+        _refuse_shares(problem, rows)
         rows, bound = in_units_of_plays(problem, rows, bound)
         return (slope, Intervals(rows=rows, ends="lower")), LinearProgram(wanted, tuple(bound.tolist()))
-    kept = () if constraints_by == "ucb" else for_constraints(problem, constraints_by, margin, norm)
+    kept = () if constraints_by == "ucb" else for_constraints(terms, constraints_by, margin, norm)
     return (slope, *kept), Lottery(wanted) if len(kept) < 2 else LinearProgram(wanted, (0.0,) * len(kept))
 
 
@@ -237,9 +228,9 @@ def bwcr(
     >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, confidence=0.5)).name
     'bwcr'
     """
-    pursued, smoothing = _pursuit(objective_by)
+    terms, (pursued, smoothing) = Terms(problem), _pursuit(objective_by)
     if pursued is None:
-        need_constraints(problem)
+        terms.with_constraints()
     else:
         one_of("objective_by", pursued, get_args(How))
     one_of("constraints_by", constraints_by, get_args(How))
@@ -248,8 +239,8 @@ def bwcr(
     own = "bwcr" if both == ("primal", "primal") else f"bwcr, {pursued}-{constraints_by}"
     if both == ("ucb", "ucb"):
         return replace(ucb_bwcr(problem, model, margin=margin, hard=hard), name=name or own)
-    goals, choice = both_sides(problem, pursued, constraints_by, smoothing, margin, norm)
-    limits = hard_limits(problem, hard)
+    goals, choice = both_sides(terms, pursued, constraints_by, smoothing, margin, norm)
+    limits = terms.limits(hard)
     return Policy(problem=problem, model=model, goals=(*goals, *limits), choice=choice, name=name or own)
 
 
@@ -285,7 +276,7 @@ def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean", name: 
     >>> dual_bwr(Lessons(constrained=False).problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)).name
     'dual_bwr'
     """
-    need_no_constraints(problem, "bwcr")
+    Terms(problem).without_constraints("bwcr")
     return bwcr(problem, model, objective_by="dual", norm=norm, name=name or "dual_bwr")
 
 
@@ -316,7 +307,7 @@ def primal_bwr(
     >>> primal_bwr(Lessons(constrained=False).problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)).name
     'primal_bwr'
     """
-    need_no_constraints(problem, "bwcr")
+    Terms(problem).without_constraints("bwcr")
     return bwcr(problem, model, objective_by="primal" if smoothing is None else smoothing, name=name or "primal_bwr")
 
 

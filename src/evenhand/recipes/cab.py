@@ -20,12 +20,11 @@ from __future__ import annotations
 from typing import Literal
 
 from evenhand.core.catalogue import named
-from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._allocating import allocating, theoretical_constants
-from evenhand.recipes._needs import need_no_constraints
+from evenhand.recipes.terms import Terms
 from evenhand.welfare import Curve, Greedy, Linear, Oracle, Proportional
 
 __all__ = ["cab_ofu", "cab_ts", "cab_ts_parameter", "cab_ucb", "fairx", "max_match", "theoretical_constants"]
@@ -218,6 +217,6 @@ def _cab(
     may_stay: bool = False,
 ) -> Policy:
     """Allocate at the values of the model, with optimism beside satisfaction or inside of it."""
-    need_no_constraints(problem, keeper="resolving_allocation")
+    terms = Terms(problem).without_constraints(keeper="resolving_allocation")
     choice = allocating(problem, oracle, curve=curve, optimism=optimism, capacity=capacity, may_stay=may_stay)
-    return Policy(problem=problem, model=model, goals=(reward(problem),), choice=choice, name=name)
+    return Policy(problem=problem, model=model, goals=(terms.reward,), choice=choice, name=name)

@@ -19,13 +19,12 @@ from evenhand.choices import Choice, EpsilonGreedy, InverseGap, OracleRate, Rate
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Plans, Weighs
-from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.models.base import Model
 from evenhand.objectives import Linear, Smoothing
 from evenhand.objectives.steepness import widths, worth_of_an_outcome
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes._needs import need_no_constraints
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -82,7 +81,7 @@ def fw(
     weights = dict(zip(names, (worth / widths(low, high)).tolist(), strict=True))
     scalar = recipe(replace(problem, maximize=Linear(weights)))  # whose worth is that of f
     _check(scalar)
-    slope = frank_wolfe(problem, problem.objective, smoothing)
+    slope = Terms(problem).slope(smoothing)
     goals = tuple(slope if isinstance(g, Weighs) else g for g in scalar.goals)
     choice = _warmed(scalar.choice, warmup)
     return replace(scalar, problem=problem, goals=goals, choice=choice, name=name or f"fw({scalar.name})")
@@ -213,8 +212,7 @@ def _at_slope(
     optimism: Literal["row", "net"],
 ) -> Policy:
     """Choose by the worth at the slope of the objective at the average outcomes."""
-    need_no_constraints(problem)
-    slope = frank_wolfe(problem, problem.objective, smoothing, optimism=optimism)
+    slope = Terms(problem).without_constraints().slope(smoothing, optimism=optimism)
     return Policy(problem=problem, model=model, goals=(slope,), choice=choice, name=name)
 
 

@@ -9,16 +9,13 @@ from evenhand.choices import Choice, Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.goals.base import Goal
 from evenhand.goals.dual import DualGradient
-from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
-from evenhand.goals.hard_limits import hard_limits
+from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.steps import Falling, Steady, Step
 from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes._needs import where_constrained
-from evenhand.recipes._units import balanced_rows, paced, region_goals, worth_of_a_play
-from evenhand.recipes.defaults import fluctuation, given
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -50,7 +47,7 @@ def fw_dual(
     lam, each over the step of its round, whatever the model says; widths do not add to that. `hard=True` never exceeds
     a budget.
     A convex set that no rows describe (`Within`) is kept by a price on the distance of the average from it
-    (`recipes._units.region_goals`). Without constraints and warm-up it is `fw_linucb`. With a linear objective it is
+    (`Terms.region_goals`). Without constraints and warm-up it is `fw_linucb`. With a linear objective it is
     `pgd`, but the defaults differ: step, warm-up and hard budgets. `resolving` gets closer to the optimum where
     contexts differ.
 
@@ -58,7 +55,7 @@ def fw_dual(
         problem: with any objective and any constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
-        step: a constant one, of the prices of rows in units of what a play adds (`recipes._units.balanced_rows`); by
+        step: a constant one, of the prices of rows in units of what a play adds (`Terms.balanced`); by
             default w / (2 sqrt(P t)) in round t, with w what a play can be worth at the slope of the start.
         margin: taken off every budget b per round; half of sqrt(c b / T) by default, or of b if that is less, with
             c the most that a round can use.
@@ -190,22 +187,22 @@ def _priced(
     optimism: Literal["row", "net"],
 ) -> tuple[Goal, ...]:
     """Return the objective's slope, and prices of all constraints."""
-    slope = frank_wolfe(problem, problem.objective, smoothing, optimism=optimism)
-    rows, bound = balanced_rows(problem, given(margin, lambda: fluctuation(problem)))
-    prices = where_constrained(
-        problem,
+    terms = Terms(problem)
+    slope = terms.slope(smoothing, optimism=optimism)
+    rows, bound = terms.balanced(terms.fluctuation if margin is None else margin)
+    prices = terms.constrained(
         lambda: DualGradient(
-            rows=rows, bound=bound, step=gentle(problem, slope, step), optimism=optimism, pace=paced(problem)
-        ),
+            rows=rows, bound=bound, step=gentle(terms, slope, step), optimism=optimism, pace=terms.pace
+        )
     )
-    return (slope, *region_goals(problem, slope, optimism=optimism), *prices, *hard_limits(problem, hard))
+    return (slope, *terms.region_goals(slope), *prices, *terms.limits(hard))
 
 
-def gentle(problem: Problem, goal: FrankWolfe, step: float | None) -> Step:
-    """Return a constant step, or w / (2 sqrt(P t)) for `balanced_rows`: half of what balances a run of t rounds.
+def gentle(terms: Terms, goal: FrankWolfe, step: float | None) -> Step:
+    """Return a constant step, or w / (2 sqrt(P t)) for `Terms.balanced`: half of what balances a run of t rounds.
 
     w is the most that a play can be worth at the slope of the start.
     """
     if step is not None:
         return Steady(step)
-    return Falling(worth_of_a_play(problem, goal) / (2.0 * math.sqrt(problem.n_plays)))
+    return Falling(terms.worth_at(goal) / (2.0 * math.sqrt(terms.problem.n_plays)))

@@ -9,14 +9,11 @@ from __future__ import annotations
 from evenhand.choices import GreedyRatio
 from evenhand.core.catalogue import named
 from evenhand.goals.dual import DualHedge
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import evened
-from evenhand.recipes._needs import need_budgets_only, need_spending, nothing_to_do
-from evenhand.recipes.defaults import given
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -91,17 +88,15 @@ def pd_bwk(
 
 def _by_ratio(problem: Problem, model: Model, step: float | None, hard: bool, rents: bool, name: str) -> Policy:
     """Divide rewards by costs at prices on the simplex; where time has a price, every play uses of it."""
-    need_spending(problem)
-    need_budgets_only(problem)
-    gain = reward(problem)
-    even = evened(problem, gain)
-    by = given(step, lambda: even.step)
+    terms = Terms(problem).with_budgets_only()
+    even = evened(terms)
+    by = even.step if step is None else step
     prices = DualHedge(rows=even.rows, bound=even.bound, max_price=1.0, step=by, optimism="net")
     rent = float(even.bound[0]) if rents else 0.0
     return Policy(
         problem=problem,
         model=model,
-        goals=(gain, prices, *hard_limits(problem, hard)),
-        choice=GreedyRatio(1, nothing_to_do(problem), rent=rent),
+        goals=(terms.reward, prices, *terms.limits(hard)),
+        choice=GreedyRatio(1, terms.idle, rent=rent),
         name=name,
     )

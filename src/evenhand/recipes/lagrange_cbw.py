@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from evenhand.choices import InverseGap, Rate, Schedule
 from evenhand.core.catalogue import named
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import hedged
-from evenhand.recipes._needs import need_constraints
-from evenhand.recipes._units import worth_unit
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -68,15 +64,13 @@ def lagrange_cbw(
     >>> lagrange_cbw(PackingCovering().problem, Ridge()).name
     'lagrange_cbw'
     """
-    need_constraints(problem)
-    objective = reward(problem)
-    worth = worth_unit(problem, objective)
-    hedge = hedged(problem, worth, *constraint_rows(problem)).prices(max_price, step, "net")  # no bonus is read
-    default: Rate | Schedule | float = Rate(2.0 * len(problem.actions) / worth, 0.5)
+    terms = Terms(problem).with_constraints()
+    hedge = hedged(terms).prices(max_price, step, "net")  # no bonus is read
+    default: Rate | Schedule | float = Rate(2.0 * len(problem.actions) / terms.worth, 0.5)
     return Policy(
         problem=problem,
         model=model,
-        goals=(objective, hedge, *hard_limits(problem, hard)),
+        goals=(terms.reward, hedge, *terms.limits(hard)),
         choice=InverseGap(default if rate is None else rate, problem.n_plays),
         name=name or "lagrange_cbw",
     )

@@ -12,16 +12,11 @@ import math
 from evenhand.choices import Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
-from evenhand.goals.frank_wolfe import frank_wolfe
-from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.lyapunov import Lyapunov
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import stated_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes._needs import where_constrained
-from evenhand.recipes._units import region_goals, spread, worth_of_a_play
-from evenhand.recipes.defaults import given
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -48,7 +43,7 @@ def lyapunov(
 
     Equation: a = argmax r_ucb(a) - Phi'(Q).v_lcb(a), Q <- (Q + v - pace)_+, with pace what is left per round left
     (`goals.Lyapunov`); Phi' = worth / u (exp(Q / (u sqrt(T))) - 1), with u what a round moves a row by
-    (`recipes._units.spread`). For a concave objective, r is the slope at the current average times the outcomes.
+    (`Terms.spread`). For a concave objective, r is the slope at the current average times the outcomes.
     Guarantee: none on regret; no hard budget is exceeded. The sources bound regret and violation for cases in any
     order, against policies that keep to the bound in every round, under inverse-gap weighting; with the pace of what
     is left that is not proved.
@@ -69,24 +64,23 @@ def lyapunov(
     >>> lyapunov(Court().problem, BayesianLogistic(n_features=5)).name
     'lyapunov'
     """
-    slope = frank_wolfe(problem, problem.objective)
-    unit = given(worth, lambda: worth_of_a_play(problem, slope))
-    rows, bound = stated_rows(problem)
-    prices = where_constrained(
-        problem,
+    terms = Terms(problem)
+    slope = terms.slope()
+    unit = terms.worth_at(slope) if worth is None else worth
+    prices = terms.constrained(
         lambda: Lyapunov(
-            rows=rows,
-            bound=bound,
+            rows=problem.demands.rows,
+            bound=problem.demands.bound,
             horizon=problem.horizon,
             worth=unit,
             scale=math.sqrt(problem.horizon),
-            unit=spread(problem, rows, bound),
-        ),
+            unit=terms.spread,
+        )
     )
     return Policy(
         problem=problem,
         model=model,
-        goals=(slope, *region_goals(problem, slope), *prices, *hard_limits(problem, hard)),
-        choice=Staged(warmup, given(choice, lambda: TopK(problem.n_plays))),
+        goals=(slope, *terms.region_goals(slope), *prices, *terms.limits(hard)),
+        choice=Staged(warmup, TopK(problem.n_plays) if choice is None else choice),
         name=name or "lyapunov",
     )

@@ -13,7 +13,7 @@ from evenhand.objectives.steepness import worth_of_an_outcome
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
-from evenhand.recipes._needs import need_no_constraints
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -52,7 +52,7 @@ def molincb(
     >>> molincb(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, ridge=0.1)).name
     'molincb'
     """
-    need_no_constraints(problem)
+    Terms(problem).without_constraints()
     number("delta", delta, "a number in (0, 1)", lambda x: 0 < x < 1)
     names, actions = tuple(problem.objective.outcomes), len(problem.actions)
     spread = 1.0 - 1.0 / math.sqrt(actions) if actions > 1 else 1.0  # with a single action its value does not matter

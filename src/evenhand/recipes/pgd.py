@@ -16,17 +16,13 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.goals.dual import DualGradient
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.linear_reward import reward
 from evenhand.goals.steps import Doubling, Steady, Step
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows, slack_rows
+from evenhand.problem.constraints import slack_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes._needs import need_constraints, with_limits
-from evenhand.recipes._units import paced, priced_rows, worth_unit
-from evenhand.recipes.defaults import default_margin, given
+from evenhand.recipes.terms import Terms, with_limits
 
 
 @named(
@@ -81,10 +77,9 @@ def pgd(
     >>> pgd(Court().problem, Logistic(n_features=5), step=0.02).name
     'pgd(step=0.02)'
     """
-    need_constraints(problem)
-    step = given(step, lambda: default_step(problem))
-    prices = _dual(problem, Steady(step * worth_unit(problem, reward(problem))), margin)
-    return _at_prices(problem, model, prices, warmup, hard, name, f"pgd(step={step:.3g})")
+    terms, step = Terms(problem).with_constraints(), default_step(problem) if step is None else step
+    prices = _dual(terms, Steady(step * terms.worth), margin)
+    return _at_prices(terms, model, prices, warmup, hard, name, f"pgd(step={step:.3g})")
 
 
 @named(
@@ -133,11 +128,11 @@ def pgd_adaptive(
     >>> pgd_adaptive(Court().problem, Logistic(n_features=5)).name
     'pgd_adaptive'
     """
-    need_constraints(problem)
-    excess = given(thresholds, lambda: experimental_thresholds(problem))
-    first = worth_unit(problem, reward(problem)) / (problem.n_plays * math.sqrt(problem.horizon))
-    prices = _dual(problem, Doubling(first, excess, reset=reset), margin)
-    return _at_prices(problem, model, prices, warmup, hard, name, "pgd_adaptive")
+    terms = Terms(problem).with_constraints()
+    excess = experimental_thresholds(problem) if thresholds is None else thresholds
+    first = terms.worth / (problem.n_plays * math.sqrt(problem.horizon))
+    prices = _dual(terms, Doubling(first, excess, reset=reset), margin)
+    return _at_prices(terms, model, prices, warmup, hard, name, "pgd_adaptive")
 
 
 @named(
@@ -176,30 +171,30 @@ def mixed_oracle(
     >>> mixed_oracle(Court().problem, Logistic(n_features=5), prices=(0.1,) * 10).name
     'mixed_oracle'
     """
-    need_constraints(problem)
-    rows, bound = constraint_rows(problem, margin=default_margin(problem) if margin is None else margin)
+    terms = Terms(problem).with_constraints()
+    rows, bound = terms.straight(terms.margin if margin is None else margin)
     if len(prices) != len(rows):
         raise InvalidInput("prices", f"{len(rows)}, one per constraint row", len(prices))
     fixed = DualGradient(rows=rows, bound=bound, step=Steady(0.0), on="optimistic", start_at=prices)
-    return _at_prices(problem, model, fixed, warmup, hard, name, "mixed_oracle")
+    return _at_prices(terms, model, fixed, warmup, hard, name, "mixed_oracle")
 
 
-def _dual(problem: Problem, step: Step, margin: float | Floats | None) -> DualGradient:
+def _dual(terms: Terms, step: Step, margin: float | Floats | None) -> DualGradient:
     """Step prices by the optimistic costs, with a margin off budgets."""
-    rows, bound = priced_rows(problem, default_margin(problem) if margin is None else margin)
-    return DualGradient(rows=rows, bound=bound, step=step, on="optimistic", pace=paced(problem))
+    rows, bound = terms.priced(terms.margin if margin is None else margin)
+    return DualGradient(rows=rows, bound=bound, step=step, on="optimistic", pace=terms.pace)
 
 
 def _at_prices(
-    problem: Problem, model: Model, prices: DualGradient, warmup: int, hard: bool, name: str | None, own: str
+    terms: Terms, model: Model, prices: DualGradient, warmup: int, hard: bool, name: str | None, own: str
 ) -> Policy:
     """Play the best action at dual prices, with limits if `hard`; a soft policy has the recipe's own name."""
-    limits = hard_limits(problem, hard)
+    limits = terms.limits(hard)
     return Policy(
-        problem=problem,
+        problem=terms.problem,
         model=model,
-        goals=(reward(problem), prices, *limits),
-        choice=Staged(warmup, TopK(problem.n_plays)),
+        goals=(terms.reward, prices, *limits),
+        choice=Staged(warmup, TopK(terms.problem.n_plays)),
         name=name or with_limits(own, limits),
     )
 
@@ -214,7 +209,7 @@ def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, .
 
     A row that nothing can exceed is not counted.
     """
-    horizon, rows = problem.horizon, constraint_rows(problem)[0]
+    horizon, (rows, _) = problem.horizon, Terms(problem).straight()
     d = max(_directions(rows.take(np.flatnonzero(~slack_rows(problem)))), 1)
     return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(regimes(problem)))
 

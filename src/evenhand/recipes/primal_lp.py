@@ -13,15 +13,13 @@ import numpy as np
 from evenhand.choices import Gibbs, Staged
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.linear_reward import LinearReward, reward
+from evenhand.goals.linear_reward import LinearReward
 from evenhand.goals.primal import Primal
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
-from evenhand.recipes._needs import need_constraints, with_limits
-from evenhand.recipes.defaults import default_margin, given
+from evenhand.recipes.terms import Terms, with_limits
 
 
 class Slack(NamedTuple):
@@ -98,12 +96,12 @@ def primal_lp(
     >>> primal_lp(Court().problem, Logistic(n_features=5)).name
     'primal_lp'
     """
-    need_constraints(problem)
-    scale, margin = given(slack, lambda: (0.0, default_margin(problem)))
-    rows, bound = constraint_rows(problem, margin=margin)
-    objective, limits = reward(problem), hard_limits(problem, hard)
-    contexts, growth, every, stated = given(program, Program)
-    temperature = given(stated, lambda: 0.002 * _range(problem, objective))
+    terms = Terms(problem).with_constraints()
+    scale, margin = (0.0, terms.margin) if slack is None else slack
+    rows, bound = terms.straight(margin)
+    objective, limits = terms.reward, terms.limits(hard)
+    contexts, growth, every, stated = Program() if program is None else program
+    temperature = 0.002 * _range(problem, objective) if stated is None else stated
     plan = Primal(
         problem=problem,
         objective=objective,

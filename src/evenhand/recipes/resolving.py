@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from evenhand.choices import Floored, HeldOut, Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
-from evenhand.core.types import Floats
 from evenhand.goals.base import Goal
 from evenhand.goals.comparison import compared
-from evenhand.goals.frank_wolfe import objective_goal
-from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.resolving import Resolving
 from evenhand.models.advised import advised
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import per_row, regions, stated_rows
-from evenhand.problem.feasible import reach
 from evenhand.problem.holdout import Holdout, KnownRounds, known_rounds
 from evenhand.problem.problem import Problem
-from evenhand.recipes._needs import where_constrained
-from evenhand.recipes.defaults import given
+from evenhand.recipes.terms import Terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,39 +46,6 @@ class Known:
             expected = "0, or a model that does not explore by drawing its parameters: probabilities are unknown then"
             raise InvalidInput("explore", expected, type(model).__name__)
         return model
-
-
-def known(problem: Problem, holdout: float | Holdout | None, explore: float, warmup: int) -> Known:
-    """Return the rounds that a known lottery plays.
-
-    Args:
-        problem: names the actions.
-        holdout: a share h, for a uniform lottery, or a `Holdout`; None for no round.
-        explore: f, the least probability of every action that may be played; 0 for none.
-        warmup: 0 where rounds are held out, as the first rounds would be on neither side of the comparison.
-
-    Raises:
-        InvalidInput: a share or a floor out of range, several plays, a warm-up before rounds that are held out, a
-            lottery of withdrawn actions alone, or a budget below what these rounds use, learned uses being at the
-            middle of their declared ranges.
-    """
-    found = known_rounds(problem, holdout, explore)
-    if found.reserve == 0.0:
-        return Known(rounds=found)
-    if warmup and holdout is not None:
-        raise InvalidInput("warmup", "0 if rounds are held out, as these explore as well", warmup)
-    _refuse_unpaid(problem, found.chances)
-    return Known(rounds=found)
-
-
-def _refuse_unpaid(problem: Problem, chances: Floats) -> None:
-    for s in problem.stated:
-        if s.spends:
-            least, most = reach(problem, s.rows)
-            use = problem.horizon * float(chances @ (least + most)[:, 0]) / 2.0
-            if np.isfinite(use) and use > s.total:
-                expected = f"rounds that use at most {amount(s.total)}, the budget of {s.rows.names[0]!r}"
-                raise InvalidInput("holdout, explore", expected, f"rounds that would use {amount(use)}")
 
 
 @named(
@@ -149,27 +107,27 @@ def resolving(
     >>> print(repr(resolving(shop)).splitlines()[1])
       model     BayesianLogistic (2 features, 1 learned outcome)
     """
-    objective, apart = objective_goal(problem), known(problem, holdout, explore, warmup)
-    rows, bound = stated_rows(problem)
-    plan = where_constrained(
-        problem,
+    terms, model = Terms(problem), advised(problem) if model is None else model
+    objective = terms.objective
+    apart = Known(rounds=known_rounds(problem, holdout, explore).payable(warmup))
+    plan = terms.constrained(
         lambda: Resolving(
             problem=problem,
             objective=objective,
-            constraints=rows,
-            bound=bound,
-            regions=regions(problem.stated),
-            spans=tuple(per_row(problem.stated, lambda s: s.spans)),
-            sums=tuple(per_row(problem.stated, lambda s: s.spends)),
+            constraints=problem.demands.rows,
+            bound=problem.demands.bound,
+            regions=problem.demands.regions,
+            spans=problem.demands.spans,
+            sums=problem.demands.sums,
             contexts=contexts,
             every=every,
             reserve=apart.reserve,
-        ),
+        )
     )
     return Policy(
         problem=problem,
-        model=apart.evaluable(given(model, lambda: advised(problem))),
-        goals=(objective, *plan, *hard_limits(problem, True), *apart.compared()),
-        choice=Staged(warmup, apart.around(given(choice, lambda: TopK(problem.n_plays)))),
+        model=apart.evaluable(model),
+        goals=(objective, *plan, *terms.limits(True), *apart.compared()),
+        choice=Staged(warmup, apart.around(TopK(problem.n_plays) if choice is None else choice)),
         name=name or "resolving",
     )

@@ -17,17 +17,13 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import positive, whole
 from evenhand.goals import DualHedge, TwoStage
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.models.oracles import TwoOracles
 from evenhand.models.sklearn import as_model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import evened, hedge_step
-from evenhand.recipes._needs import need_spending
-from evenhand.recipes.defaults import given
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -135,11 +131,10 @@ def _priced(
     name: str,
 ) -> Policy:
     """Choose by rewards minus priced costs, prices by exponentiated gradient; hard budgets."""
-    need_spending(problem)
-    objective = reward(problem)
-    hedge = evened(problem, objective).prices(max_price, step, optimism)
+    terms = Terms(problem).with_budgets()
+    hedge = evened(terms).prices(max_price, step, optimism)
     return Policy(
-        problem=problem, model=model, goals=(objective, hedge, *hard_limits(problem, True)), choice=choice, name=name
+        problem=problem, model=model, goals=(terms.reward, hedge, *terms.limits(True)), choice=choice, name=name
     )
 
 
@@ -156,8 +151,8 @@ def square_cbwk_rate(
     >>> round(square_cbwk_rate(problem, arms=3, reward_regret=30.0, cost_regret=30.0), 2)
     2.72
     """
-    need_spending(problem)
-    factor = given(max_price, lambda: 1.0 / min(s.limit for s in problem.stated if s.spends) + 1.0)
+    Terms(problem).with_budgets()
+    factor = 1.0 / min(s.limit for s in problem.stated if s.spends) + 1.0 if max_price is None else max_price
     return math.sqrt(
         arms * problem.horizon / (reward_regret + factor**2 * cost_regret + 4 * math.log(2 * problem.horizon))
     )
@@ -212,15 +207,15 @@ def two_stage_square_cbwk(
     >>> two_stage_square_cbwk(problem, Glmtron(n_features=52, n_outcomes=5), rate=20.0, explore=40, radius=0.1).name
     'two_stage_square_cbwk'
     """
-    need_spending(problem)
+    terms = Terms(problem).with_budgets()
     whole("explore", explore, 1)
     length = (len(problem.actions) + 1) * explore
     model = as_model(model, len(problem.learned))
-    radius = given(radius, lambda: linear_radius(problem, model.n_features, explore))
+    radius = linear_radius(problem, model.n_features, explore) if radius is None else radius
     taught = len(problem.actions) * explore
     _need_room(problem, explore, length, radius)
-    rows, bound = constraint_rows(problem)
-    rest, objective = problem.horizon - length, reward(problem)
+    rows, bound = terms.straight()
+    rest, objective = problem.horizon - length, terms.reward
     hedge = DualHedge(
         rows=rows,
         bound=_later(problem, length),
@@ -243,7 +238,7 @@ def two_stage_square_cbwk(
     return Policy(
         problem=problem,
         model=model,
-        goals=(objective, prices, *hard_limits(problem, True)),
+        goals=(objective, prices, *terms.limits(True)),
         choice=Staged(
             length,
             InverseGap(rate, problem.n_plays),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
-from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -36,7 +36,7 @@ def ucb(problem: Problem, model: Model, *, warmup: int = 50, name: str | None = 
     return Policy(
         problem=problem,
         model=model,
-        goals=(reward(problem),),
+        goals=(Terms(problem).reward,),
         choice=Staged(warmup, TopK(problem.n_plays)),
         name=name or "ucb",
     )

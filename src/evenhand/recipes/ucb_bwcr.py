@@ -9,16 +9,12 @@ from evenhand.choices import LinearProgram, OptimisticProgram
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.linear_reward import Intervals, reward
+from evenhand.goals.linear_reward import Intervals
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows, rows_and_sets, tightened
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import in_units, select
-from evenhand.recipes._needs import need_budgets_only, need_spending, nothing_to_do
-from evenhand.recipes._units import in_units_of_plays
-from evenhand.recipes.defaults import fluctuation, given
+from evenhand.recipes.terms import Terms, in_units_of_plays
 
 
 @named(
@@ -73,8 +69,8 @@ def ucb_bwcr(
     >>> ucb_bwcr(Lessons(parity=False).problem, Tabular(arms=5, n_outcomes=4, confidence=0.5)).name
     'ucb_bwcr'
     """
-    off = given(margin, lambda: fluctuation(problem))
-    rows, bound, sets = rows_and_sets(problem, tightened(problem, margin), off)
+    terms = Terms(problem)
+    rows, bound, sets = terms.apart(margin)
     placed = select(problem, tuple(name for region in sets for name in region.outcomes))
     if rows.by_share.any() or placed.by_group:
         expected = "budgets, floors and convex sets, as constraints by group are not supported"
@@ -88,7 +84,7 @@ def ucb_bwcr(
             Intervals(rows=select(problem, names)),
             Intervals(rows=rows, ends="lower"),
             Intervals(rows=placed),
-            *hard_limits(problem, hard),
+            *terms.limits(hard),
         ),
         choice=OptimisticProgram(
             objective=problem.objective,
@@ -96,7 +92,7 @@ def ucb_bwcr(
             candidates=len(problem.actions),
             bound=tuple(bound.tolist()),
             regions=tuple(region.within for region in sets),
-            nothing=nothing_to_do(problem),
+            nothing=terms.idle,
             every=every,
             tolerance=tolerance,
         ),
@@ -142,19 +138,18 @@ def ucb_bwk(
     >>> ucb_bwk(MixedArms().problem, Tabular(arms=5, n_outcomes=3, confidence=0.5)).name
     'ucb_bwk'
     """
-    need_spending(problem)
-    need_budgets_only(problem)
-    rows, bound = constraint_rows(problem)
+    terms = Terms(problem).with_budgets_only()
+    rows, bound = terms.straight()
     rows, one = in_units(rows, bound, bound)
     if epsilon is None:
-        kept = one - fluctuation(problem) / bound
+        kept = one - terms.fluctuation / bound
     else:
         number("epsilon", epsilon, "a number in [0, 1)", lambda e: 0.0 <= e < 1.0)
         kept = (1.0 - epsilon) * one
     return Policy(
         problem=problem,
         model=model,
-        goals=(reward(problem), Intervals(rows=rows, ends="lower"), *hard_limits(problem, hard)),
-        choice=LinearProgram(1, tuple(kept.tolist()), nothing_to_do(problem)),
+        goals=(terms.reward, Intervals(rows=rows, ends="lower"), *terms.limits(hard)),
+        choice=LinearProgram(1, tuple(kept.tolist()), terms.idle),
         name=name or "ucb_bwk",
     )

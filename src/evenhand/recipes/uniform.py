@@ -6,12 +6,12 @@ import numpy as np
 
 from evenhand.choices import Random
 from evenhand.core.catalogue import named
-from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import indifferent
 from evenhand.models import NullModel
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
+from evenhand.recipes.terms import Terms
 
 
 @named(
@@ -41,7 +41,7 @@ def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Po
     return Policy(
         problem=problem,
         model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
-        goals=(indifferent(problem), *hard_limits(problem, True)),
+        goals=(indifferent(problem), *Terms(problem).limits(True)),
         choice=Random(even_lottery(problem), problem.n_plays),
         name=name or "uniform",
     )

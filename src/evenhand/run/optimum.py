@@ -22,7 +22,7 @@ from evenhand.planning.lists import Listed, Lists, pooled
 from evenhand.planning.mixing import Best, Within
 from evenhand.planning.program import Sample, solve
 from evenhand.problem import Holdout
-from evenhand.problem.constraints import constraint_rows, per_row, regions, stated_rows
+from evenhand.problem.constraints import constraint_rows, per_row, stated_rows
 from evenhand.problem.holdout import KnownRounds, known_rounds
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
@@ -292,7 +292,7 @@ def best(problem: Problem, truth: Truth, bound: Floats) -> Best:
         InfeasibleProblem: no static policy keeps to the bounds on this sample.
     """
     objective = problem.objective
-    sets = tuple(Within(r.label, r.within) for r in regions(problem.stated))
+    sets = tuple(Within(r.label, r.within) for r in problem.demands.regions)
     if isinstance(objective, Linear) and not sets:
         reward = truth.outcomes @ np.array(list(objective.weights.values()))
         value, prices, _ = solve(Sample(reward, truth.rows, truth.offered, truth.n_plays, truth.labels), bound)
@@ -311,8 +311,8 @@ def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -
 
 def _read(problem: Problem, sample: Sampled) -> Truth:
     """Compute the outcomes of the objective and the rows of the constraints on a sample."""
-    constrained, _ = stated_rows(problem)
-    wanted = [problem.objective.outcomes, *(r.outcomes for r in regions(problem.stated))]
+    constrained = problem.demands.rows
+    wanted = [problem.objective.outcomes, *(r.outcomes for r in problem.demands.regions)]
     needed = [constrained, *(select(problem, tuple(names)) for names in wanted)]
     rows, outcomes, *followed = (expected_rows(r, sample.cases, sample.shares, sample.truth) for r in needed)
     labels = tuple(per_row(problem.stated, lambda s: s.constraint.label))
@@ -331,7 +331,7 @@ def _pooled(environment: Environment, contexts: int, seed: int, replica: int) ->
     truth = _read(problem, sample)
     if (truth.offered != truth.offered[:1]).any():
         raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")
-    constrained, _ = stated_rows(problem)
+    constrained = problem.demands.rows
     weight = np.ones((contexts, len(constrained)))
     for j, grouping in enumerate(constrained.grouping):
         if grouping >= 0:

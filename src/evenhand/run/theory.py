@@ -17,16 +17,13 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount, count
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, number, whole
-from evenhand.goals.linear_reward import reward
 from evenhand.models import SelfNormalised
 from evenhand.problem.constraints import constraint_rows, slack_rows
 from evenhand.problem.feasible import reach, sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.recipes._needs import need_constraints
-from evenhand.recipes._units import group_factors, worth_unit
-from evenhand.recipes.defaults import default_margin, fluctuation
 from evenhand.recipes.pgd import default_step, experimental_thresholds, regimes
+from evenhand.recipes.terms import Terms, group_factors
 from evenhand.report.summary import table
 from evenhand.run.optimum import PriceBound
 
@@ -57,10 +54,11 @@ class DeclaredBounds:
     def of(problem: Problem) -> DeclaredBounds:
         """Read a problem with a linear objective and constraints with straight sides."""
         rows, bound = constraint_rows(problem)
-        binds, goal, plays = ~slack_rows(problem), reward(problem), problem.n_plays
+        terms, binds, plays = Terms(problem), ~slack_rows(problem), problem.n_plays
+        goal = terms.reward
         rows, bound = rows.take(np.flatnonzero(binds)), bound[binds]
         size, factor = sizes(problem, rows), float(group_factors(problem, rows)[0].max(initial=1.0))
-        unit, worth = plays * factor * np.where(size > 0.0, size, 1.0), plays * worth_unit(problem, goal)
+        unit, worth = plays * factor * np.where(size > 0.0, size, 1.0), plays * terms.worth
         least, _, _, most = _ends(problem, rows)
         low, high, sure_low, sure_high = (_times(np.array(goal.weights), z) for z in _ends(problem, goal.rows))
         return DeclaredBounds(
@@ -197,9 +195,10 @@ class Theory:
     def settings(self) -> Iterator[Setting]:
         """Yield all numbers with those of recipes: max_price of hedged prices, and steps and margins of `pgd`."""
         problem, labels = self.problem, [s.constraint.label for s in self.problem.stated]
-        worth, usual = problem.n_plays * worth_unit(problem, reward(problem)), default_margin(problem).tolist()
+        terms = Terms(problem)
+        worth, usual = problem.n_plays * terms.worth, terms.margin.tolist()
         highest = [worth / s.limit if s.spends else None for s in problem.stated]
-        thresholds, hard = experimental_thresholds(problem), fluctuation(problem).tolist()
+        thresholds, hard = experimental_thresholds(problem), terms.fluctuation.tolist()
 
         def each(quantity: str, found: Floats, defaults: Sequence[float | None], source: str) -> Iterator[Setting]:
             for label, x, default in zip(labels, found.tolist(), defaults, strict=True):
@@ -298,7 +297,7 @@ def theory(
     >>> theory(Court().problem).prices[:2].round(2)  # a ride in 20 cases: at most 20 appearances per ride
     array([20.,  5.])
     """
-    need_constraints(problem)
+    Terms(problem).with_constraints()
     n, horizon = n_parameters or problem.n_features * len(problem.actions), problem.horizon
     whole("n_parameters", n if n_parameters is None else n_parameters, 1)
     number("delta", delta, "a risk in (0, 1)", lambda x: 0 < x < 1)

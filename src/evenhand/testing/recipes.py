@@ -19,7 +19,6 @@ from evenhand.models.ridge import Ridge
 from evenhand.models.widths import Fixed
 from evenhand.objectives.steepness import worth_of_an_outcome
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import stated_rows
 from evenhand.problem.feasible import sizes
 from evenhand.problem.problem import Problem
 from evenhand.testing.frames import Draw
@@ -49,7 +48,7 @@ def worth(problem: Problem) -> float:
 
 def prices(problem: Problem) -> tuple[float, ...]:
     """Compute prices: a tenth of the worth of a play, per unit of its largest addition to each row."""
-    rows, _ = stated_rows(problem)
+    rows = problem.demands.rows
     size = sizes(problem, rows)
     return tuple((0.1 * worth(problem) / np.where(size > 0.0, size, 1.0)).tolist())
 

@@ -23,7 +23,7 @@ from evenhand.offline.plans import places
 from evenhand.planning.moment_kernels import best_actions
 from evenhand.planning.moments import Block, Sums, Terms
 from evenhand.planning.price_mixture import best_mixture
-from evenhand.problem.constraints.stated import per_row, stated_rows
+from evenhand.problem.constraints.stated import per_row
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
@@ -90,7 +90,7 @@ def stated(problem: Problem, source: Source) -> Stated:
         if s.region is not None or s.spans is not None or s.credit is not None:
             expected = "limits on averages of all contexts; none by spans of time, of curved sets, or with a credit"
             raise InvalidInput("problem.subject_to", expected, s.constraint.label)
-    rows, bound = stated_rows(p)
+    rows, bound = p.demands.rows, p.demands.bound
     for grouping in sorted(set(rows.grouping[rows.grouping >= 0].tolist())):
         if p.by_action[grouping]:
             expected = "groups of contexts, not of actions"

@@ -19,6 +19,7 @@ from evenhand.problem.constraints.never_worse import NeverWorse
 from evenhand.problem.constraints.parity import Parity
 from evenhand.problem.constraints.ratio import Ratio
 from evenhand.problem.constraints.stated import (
+    Demands as Demands,
     Region as Region,
     Stated as Stated,
     constraint_rows as constraint_rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -78,12 +78,32 @@ class Stated:
         return f", {amounts} in each of {len(self.spans.allowance)} spans"
 
 
+class Demands(NamedTuple):
+    """What several constraints ask together, by row: on average v <= bound, and averages in the sets, `()->(d)`."""
+
+    rows: Rows
+    bound: Floats  # (d) per round, in the units of each row
+    spans: tuple[Spans | None, ...]  # of time, None for the whole run
+    sums: tuple[bool, ...]  # whether the sum of the row is used up, as of a budget
+    regions: tuple[Region, ...]  # the convex sets that no rows describe
+
+    @staticmethod
+    def of(problem: Declared, stated: tuple[Stated, ...]) -> Demands:
+        rows = stack([select(problem, ()), *(s.rows for s in stated)])
+        spans, sums = per_row(stated, lambda s: s.spans), per_row(stated, lambda s: s.spends)
+        return Demands(rows, bounds(stated), tuple(spans), tuple(sums), regions(stated))
+
+
 class States(Declared, Protocol):
     """A problem with its constraints."""
 
     @property
     def stated(self) -> tuple[Stated, ...]:
         """One record per constraint."""
+
+    @property
+    def demands(self) -> Demands:
+        """What all constraints ask together."""
 
 
 def state(problem: Declared, constraint: Constraint) -> Stated:
@@ -140,9 +160,8 @@ def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
 
 def slack_rows(problem: States, stated: Iterable[Stated] | None = None) -> Bools:
     """Tell which rows of constraints stay within their bounds whatever follows from plays, `()->(d)`: see `slack`."""
-    stated = problem.stated if stated is None else tuple(stated)
-    rows, bound = stated_rows(problem, stated)
-    return slack(problem, rows, bound, per_row(stated, lambda s: s.spans), per_row(stated, lambda s: s.spends))
+    asked = problem.demands if stated is None else Demands.of(problem, tuple(stated))
+    return slack(problem, asked.rows, asked.bound, asked.spans, asked.sums)
 
 
 def tightened(problem: States, margin: float | None) -> tuple[Stated, ...]:
@@ -167,15 +186,21 @@ def stated_rows(
         InvalidInput: a margin that is negative or leaves nothing of a budget, or not one per constraint.
     """
     stated = problem.stated if stated is None else tuple(stated)
-    bounds = [np.zeros(0)]
+    bound = bounds(stated, margin)
+    return stack([select(problem, ()), *(s.rows for s in stated)]), bound
+
+
+def bounds(stated: Sequence[Stated], margin: float | Floats = 0.0) -> Floats:
+    """Return the bounds of all rows per round, less a margin of what is spent, as for `stated_rows`, `->(d)`."""
+    found = [np.zeros(0)]
     if np.shape(margin) not in ((), (len(stated),)):
         raise InvalidInput("margin", f"a number, or one for each of {len(stated)} constraints", margin)
     for s, off in zip(stated, np.broadcast_to(margin, len(stated)).tolist(), strict=True):
         if s.spends and not 0 <= off < s.limit:
             expected = f"at least 0 and below {s.limit:g}, the limit of {s.constraint.label}"
             raise InvalidInput("margin", expected, off)
-        bounds.append(s.bound - off if s.spends else s.bound)
-    return stack([select(problem, ()), *(s.rows for s in stated)]), np.concatenate(bounds)
+        found.append(s.bound - off if s.spends else s.bound)
+    return np.concatenate(found)
 
 
 def constraint_rows(
@@ -187,10 +212,15 @@ def constraint_rows(
         InvalidInput: a convex set that no rows describe; or as for `stated_rows`.
     """
     stated = problem.stated if stated is None else tuple(stated)
+    refuse_sets(stated)
+    return stated_rows(problem, stated, margin)
+
+
+def refuse_sets(stated: Iterable[Stated]) -> None:
+    """Refuse convex sets that no rows describe."""
     for region in regions(stated):
         expected = "constraints with straight sides here; resolving, fw_dual and bwcr keep to curved sets"
         raise InvalidInput("problem.subject_to", expected, region.label)
-    return stated_rows(problem, stated, margin)
 
 
 def rows_and_sets(
