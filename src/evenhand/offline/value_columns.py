@@ -13,7 +13,7 @@ from evenhand.offline.scores import Estimate
 from evenhand.report.results import Measurement
 from evenhand.report.tables import Table
 
-APART = (
+CAVEAT = (
     "Those without an error follow the model to some part, and nothing says how wrong that is. Where estimators are "
     "further apart than their errors explain, check the propensities and the overlap."
 )
@@ -91,4 +91,4 @@ def table_of(policies: Sequence[Valued], estimators: Sequence[str]) -> Table:
 
 def reading(estimators: Sequence[str]) -> str:
     """Say what each estimator is, and how to read them beside each other."""
-    return " ".join([*(all_estimators()[name].meaning for name in estimators), APART])
+    return " ".join([*(all_estimators()[name].meaning for name in estimators), CAVEAT])
