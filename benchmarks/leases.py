@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenhand.environments import Court
-from evenhand.live.leases.lease import Lease
+from evenhand.live.fold.lease import Lease
 from evenhand.live.leases.ledger import Ledger, Report
-from evenhand.live.leases.settling import later
+from evenhand.live.leases.settlement import later
 from evenhand.models import BayesianLogistic
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState

@@ -13,9 +13,9 @@ from pathlib import Path
 from benchmarks import live_attacks, live_door, live_logs, live_waits
 from benchmarks.live_bare import Bare
 from benchmarks.live_worlds import NAME, case, opened, timed
-from evenhand.live.events import Event
-from evenhand.live.http.asked import decide
+from evenhand.live.http.bodies import decide
 from evenhand.live.http.commits import Commits
+from evenhand.live.log.events import Event
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.report.summary import table
 

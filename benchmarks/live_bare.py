@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.live_worlds import NAME
-from evenhand.live.events import Event
+from evenhand.live.log.events import Event
 from evenhand.live.stores._sqlite_sessions import Sessions
 from evenhand.live.stores.sqlite import SqliteStore
 

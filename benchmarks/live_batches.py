@@ -19,10 +19,10 @@ from unittest.mock import patch
 import evenhand as eh
 from benchmarks.live_logs import made, repeat
 from benchmarks.live_worlds import NAME, POLICY, case, opened
-from evenhand.live.deciding import Deciding
-from evenhand.live.replies import Reply
+from evenhand.live.log.replies import Reply
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.verbs import Verbs
+from evenhand.live.worker.batches import Deciding
+from evenhand.live.worker.verbs import Verbs
 from evenhand.policy.ahead import compile_ahead
 from evenhand.policy.kernels import events as entering
 from evenhand.report.summary import table

@@ -23,9 +23,9 @@ import evenhand as eh
 from benchmarks.live_logs import repeat
 from benchmarks.live_worlds import NAME
 from evenhand.live import Conflict
-from evenhand.live.coded import Text, of_file
+from evenhand.live.fold.coded import Text, of_file
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.verbs import Verbs
+from evenhand.live.worker.verbs import Verbs
 from evenhand.report.summary import table
 
 _SHIPPED = Path(__file__).parents[1] / "deploy" / "problem.toml"
@@ -100,7 +100,7 @@ def _decide(end: multiprocessing.connection.Connection, path: Path, events: int)
     with ExitStack() as patched:
         for module in _VERSIONS:
             patched.enter_context(patch(f"evenhand.live.{module}.__version__", "0.0.1"))
-        patched.enter_context(patch("evenhand.live.snapshots.FOLD", 0))
+        patched.enter_context(patch("evenhand.live.fold.snapshots.FOLD", 0))
         _fill(path, events)
         campaign, answers, longest = opened(path), 0, 0.0
         campaign.decide({"age": 30, "town": "north"}, key="ready")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks.live_logs import with_outcomes
 from benchmarks.live_worlds import NAME, POLICY, case, opened, timed
-from evenhand.live.auditing import Audit, audit
-from evenhand.live.campaign import Campaign
+from evenhand.live.campaigns.audits import Audit, audit
+from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.report.summary import table
 

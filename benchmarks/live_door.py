@@ -22,9 +22,9 @@ from urllib.parse import urlsplit
 
 from benchmarks.live_bare import Bare
 from benchmarks.live_worlds import NAME, case, opened
-from evenhand.live.campaign import Campaign
-from evenhand.live.events import Event
+from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.http.server import serve
+from evenhand.live.log.events import Event
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.report.summary import table
 

@@ -11,11 +11,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks.live_worlds import NAME, case, opened, timed
-from evenhand.live.campaign import Campaign
+from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.events import Event
+from evenhand.live.log.events import Event
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.verbs import Verbs
+from evenhand.live.worker.verbs import Verbs
 from evenhand.report.summary import table
 
 _MADE, _BATCH = 2_000, 500  # decisions that the policy makes for a long log, and those in one transaction

@@ -19,10 +19,10 @@ import numpy as np
 
 from benchmarks.live_logs import repeat
 from benchmarks.live_worlds import case, opened
-from evenhand.live.campaign import Campaign
-from evenhand.live.events import Event
+from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.http.app import app
 from evenhand.live.http.server import server
+from evenhand.live.log.events import Event
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.report.summary import table
 

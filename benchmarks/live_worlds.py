@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.live.life import OnExpiry
-from evenhand.live.stores.base import Store
+from evenhand.live.log.life import OnExpiry
+from evenhand.live.log.store import Store
 from evenhand.live.stores.sqlite import SqliteStore
 
 NAME = "campaign"

@@ -1,11 +1,14 @@
-"""Files appear whole; what is no file is written to as it is."""
+"""Files appear whole; what is no file is written to as it is; what a killed process left is removed."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 
 import pytest
 
-from evenhand.core.files import beside
+from evenhand.core.files import beside, remove_parts
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no pipes in the file system")
@@ -39,3 +42,42 @@ def test_a_link_is_replaced_and_its_file_stays(tmp_path):
         part.write_text("after")
     assert (link.is_symlink(), link.read_text(), file.read_text()) == (False, "after", "before")
     assert sorted(z.name for z in tmp_path.iterdir()) == ["file", "link"]
+
+
+HALF = """
+import sys, time
+from pathlib import Path
+from evenhand.core.files import beside
+with beside(Path(sys.argv[1])) as part:
+    part.write_text("half")
+    part.with_name(part.name + "-journal").write_text("half")
+    print(part, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no locks of files")
+def test_the_next_file_of_a_folder_removes_what_a_killed_process_left_and_nothing_else(tmp_path):
+    own = [tmp_path / name for name in (".hidden.7.part", ".other", "part")]
+    for file in own:
+        file.write_text("own")
+    processes = [
+        subprocess.Popen([sys.executable, "-c", HALF, str(tmp_path / name)], stdout=subprocess.PIPE, text=True)
+        for name in ("monday.db", "tuesday.db")
+    ]
+    try:
+        parts = [tmp_path / process.stdout.readline().strip() for process in processes]
+        journals = [part.with_name(f"{part.name}-journal") for part in parts]
+        processes[0].send_signal(signal.SIGKILL)
+        processes[0].wait()
+        assert parts[0].exists()
+        with beside(tmp_path / "wednesday.db") as part:
+            assert sorted(tmp_path.iterdir()) == sorted([*own, parts[1], journals[1], part])
+        remove_parts(tmp_path)  # which takes nothing of a process that lives
+        assert sorted(tmp_path.iterdir()) == sorted([*own, parts[1], journals[1], tmp_path / "wednesday.db"])
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    remove_parts(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([*own, tmp_path / "wednesday.db"])

@@ -62,6 +62,16 @@ def test_folders_import_those_above_them_in_the_layout():
                 assert floors.index(there[0]) <= floors.index(here[0]), f"{name} imports {other}"
 
 
+def test_rooms_of_campaigns_import_those_before_them():
+    rooms = ["log", "stores", "fold", "worker", "dashboard", "campaigns", "leases", "http"]
+    assert {path.name for path in (HOME / "live").iterdir() if (path / "__init__.py").exists()} == set(rooms)
+    for name, path in MODULES.items():
+        for other in modules(path):
+            here, there = (z.split(".")[2] for z in (f"{name}..", f"{other}.."))
+            if name.startswith("evenhand.live.") and other.startswith("evenhand.live.") and here and there:
+                assert rooms.index(there) <= rooms.index(here), f"{name} imports {other}"
+
+
 def test_no_file_is_longer_than_500_lines():
     assert not {name for name, path in MODULES.items() if len(path.read_text().splitlines()) > 500}
 

@@ -10,7 +10,7 @@ from tests.each import for_each
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
-NOW = [page for page in PAGES if page.name != "CHANGELOG.md"]  # which also names what earlier versions had
+
 LINK = re.compile(
     r"\[[^\]\[]*\]\(([^)\s]+)(?: \"[^\"]*\")?\)|(?:href|src)=\"([^\"]+)\"|^\[[^\]]+\]: (\S+)", re.MULTILINE
 )
@@ -132,14 +132,14 @@ def test_no_page_names_a_path_of_one_machine(page):
     assert re.findall(r"(?<![\w.~/])/(?:home|Users|root|tmp|work|mnt|opt|usr|var)/\S*|[A-Z]:\\\S*", text) == []
 
 
-@for_each("page", NOW, ids=lambda p: str(p.relative_to(ROOT)))
+@for_each("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_targets_of_make_exist(page):
     rules = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     called = commands(page.read_text(encoding="utf-8"), "make")
     assert {word for words in called for word in words if "=" not in word} - rules == set()
 
 
-@for_each("page", NOW, ids=lambda p: str(p.relative_to(ROOT)))
+@for_each("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_commands_of_evenhand_exist_with_their_options(page):
     for words in commands(page.read_text(encoding="utf-8"), "evenhand"):
         assert unknown(words) == [], "evenhand " + " ".join(words)

@@ -12,7 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.progress import SCREEN
-from evenhand.live.auditing import audit
+from evenhand.live.campaigns.audits import audit
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.offline import fold_plans, plan
 from evenhand.offline.evidence import Evidence

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.live_worlds import case, opened
 from evenhand.core import kernel
-from evenhand.live.deciding import Deciding
+from evenhand.live.worker.batches import Deciding
 from evenhand.replay import replay_log
 from evenhand.run import simulate
 from tests.examples.recipes import RECIPES

@@ -34,9 +34,15 @@ SCENES = {
         f'evenhand pause {EMAIL} --by anna --why "the printer is broken"',
         f'evenhand resume {EMAIL} --by anna --why "it is repaired"',
         f'evenhand change {EMAIL} --patience 604800 --on-expiry release --by anna --why "answers take a week"',
+        f'evenhand change {EMAIL} --retention "90 days" --by anna --why "the data protection officer"',
         f'evenhand change {EMAIL} --after "go on" --by anna --why "letters are left"',
         f'evenhand end {EMAIL} --by anna --why "christmas is over"',
         f"evenhand archive {EMAIL} email-2026.db",
+    ),
+    "a seal": (
+        *BEGUN,
+        f'evenhand seal {EMAIL} segments --by ada --why "the store is large"',
+        f"evenhand audit {EMAIL} --segments segments",
     ),
     "a switch": (*BEGUN, f'evenhand switch {EMAIL} email.toml --why "half of the budget" --by Ada', AGAIN),
     "erasures over HTTP": (

@@ -29,8 +29,8 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(autouse=True)
 def _nothing_in_between(monkeypatch):
     """Servers do nothing on their own while a test looks; `test_upkeep` tests that they do."""
-    monkeypatch.setattr("evenhand.live.http.upkeep.SECONDS", 3600.0)
-    monkeypatch.setattr("evenhand.live.http.served.SOON", LONG)  # metrics are of the present on a busy machine as well
+    monkeypatch.setattr("evenhand.live.campaigns.upkeep.INTERVAL", 3600.0)
+    monkeypatch.setattr("evenhand.live.http.service.SOON", LONG)  # metrics are of the present on a busy machine as well
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Folds of fixed logs, whose states are stored with the number of the fold, `evenhand.live.snapshots.FOLD`.
+"""Folds of fixed logs, whose states are stored with the number of the fold, `evenhand.live.fold.snapshots.FOLD`.
 
 Snapshots outlive a version as long as the number stays, so it has to be raised whenever a log folds to other bits.
 
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.live.coded import Text, of_file
-from evenhand.live.events import Event, encode
-from evenhand.live.fold import Fold
-from evenhand.live.packing import pack
-from evenhand.live.snapshots import FOLD
+from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.fold import Fold
+from evenhand.live.fold.snapshots import FOLD
+from evenhand.live.log.events import Event, encode
+from evenhand.live.log.packing import pack
+from evenhand.live.log.versions import here
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.versions import here
 from evenhand.policy.saving import flatten
 
 STORED = Path(__file__).with_name("golden.json")
@@ -121,7 +121,7 @@ def write() -> None:
     """Store the folds of this version, beside the bits on other machines if the number is the same."""
     bits = stored()["bits"] if stored()["fold"] == FOLD else {}
     if bits.get(machine(), digests()) != digests():
-        raise SystemExit("the bits are others: raise FOLD in src/evenhand/live/snapshots.py first")
+        raise SystemExit("the bits are others: raise FOLD in src/evenhand/live/fold/snapshots.py first")
     told = {"fold": FOLD, "sums": sums(), "bits": {**bits, machine(): digests()}}
     STORED.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

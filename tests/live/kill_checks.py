@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from evenhand.live import Campaign, audit
-from evenhand.live.events import is_erased
-from evenhand.live.stores.opening import connect
+from evenhand.live import Campaign, Place, audit
+from evenhand.live.log.events import is_erased
+from evenhand.live.stores.opening import connect, whole
 from tests.live.killing import replies
 from tests.live.schedules import WORST, plain, same_fold
 
@@ -14,17 +14,24 @@ TOTALS = {"killed": 150.0, "killed later": 170.0}
 POLICIES = [plain(name, total, 10**6) for name, total in TOTALS.items()]
 
 
+def segments(folder):
+    """Where seals move old events."""
+    return folder / "segments"
+
+
 def check(folder, url):
     """Compare replies with the log, the log with the budget, and folds with each other."""
     store = connect(url)
-    log = list(store.scan("one"))
+    log = list(whole(store, segments(folder)).scan("one"))
     assert [e.seq for e in log] == list(range(1, len(log) + 1))
     decided = {e.seq: e for e in log if e.kind == "decided"}
     keys = [e.key for e in decided.values() if not is_erased(e)]
     assert len(set(keys)) == len(keys), "a key has one decision, unless it was erased"
     first: dict[tuple[str, int], int] = {}
     told = busy = 0
-    said = dict.fromkeys(("paused", "resumed", "changed", "switched"), 0)  # what workers were told that they did
+    said = dict.fromkeys(
+        ("paused", "resumed", "changed", "switched", "sealed"), 0
+    )  # what workers were told that they did
     erased, copies, met = 0, 0, []
     for kind, ref, *rest in replies(folder):
         if kind == "busy":
@@ -36,7 +43,7 @@ def check(folder, url):
             continue
         if kind == "backup":
             copies += 1
-            _same(folder / ref, log)
+            _same(folder / ref, log, segments(folder))
             continue
         if kind == "erased":
             erased += ref
@@ -68,8 +75,10 @@ def check(folder, url):
     about = {(e.kind, e.ref) for e in log}
     assert all((kind, ref) in about for kind, ref in first), "what was taken in is in the log"
     within_budget(log)
-    proven = audit(store, "one", POLICIES)
+    proven = audit(Place(store, segments(folder)), "one", POLICIES)
     assert proven.clean, str(proven)
+    alone = audit(store, "one", POLICIES)
+    assert alone.clean, str(alone)
     present = [p for p in POLICIES if p.name == _names(log)[-1]]
     policies = [p for p in POLICIES if p not in present] + present
     kept = _snapshots(store)
@@ -79,11 +88,11 @@ def check(folder, url):
     resumed = Campaign.open(store, "one", policies)
     resumed.refresh()
     store.snapshot = lambda campaign, mark, before=None: None
-    whole = Campaign.open(store, "one", policies)
-    whole.refresh()
+    again = Campaign.open(store, "one", policies)
+    again.refresh()
     resumed.refresh()
-    whole.refresh()
-    same_fold(resumed, whole)
+    again.refresh()
+    same_fold(resumed, again)
     told_of = {"replies": told, **said, "erased": erased, "backups": copies}
     return {**told_of, "events": len(log), "decisions": len(decided), "snapshots": kept, "busy": busy}
 
@@ -94,13 +103,13 @@ def _snapshots(store):
     return sum(len(store.snapshots("one", mark)) for mark in marks)
 
 
-def _same(path, log):
+def _same(path, log, segments):
     """A backup has the first events of the log, but for what was erased later, and stands by itself."""
     url = f"sqlite:///{path}"
-    copied = list(connect(url).scan("one"))
+    copied = list(whole(connect(url), segments).scan("one"))
     facts = [[(e.seq, e.at, e.kind, e.body) for e in some] for some in (copied, log[: len(copied)])]
     assert facts[0] == facts[1], f"{path.name} has another log"
-    proven = audit(url, "one", POLICIES)
+    proven = audit(Place(url, segments), "one", POLICIES)
     assert proven.clean, f"{path.name}: {proven}"
 
 

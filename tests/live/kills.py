@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evenhand.live import Busy, Campaign, Conflict, Paused, Unknown, backup
-from evenhand.live.deciding import Deciding
-from tests.live.kill_checks import POLICIES, check
+from evenhand.live.worker.batches import Deciding
+from tests.live.kill_checks import POLICIES, check, segments
 from tests.live.killing import forked, kill_workers
 from tests.live.servers import running, schema
 
@@ -87,6 +87,10 @@ def serve(folder, url, name, seed):
                 with suppress(Unknown, Conflict):  # another worker erased it, or it waits again
                     erased = campaign.erase([done.pop()], by=name, why="chance").decisions
                     tell("erased", len(erased), *erased)
+            if luck.random() < 0.04:
+                before = max(campaign.head().seq - 60, 1)  # so that no key is asked for again that is in a segment
+                moved = campaign.seal(segments(folder), by=name, why="chance", before=before)
+                tell("sealed", moved.segment is not None)
             if luck.random() < 0.02:
                 copies += 1
                 place = folder / f"{name}-{copies}.backup"
@@ -113,6 +117,7 @@ def kill_many(folder, kills, seed=0, url=None):
     """Kill workers at random moments, each replaced by a new one; returns what came of it in numbers."""
     luck, began, url = random.Random(seed), time.monotonic(), url or f"sqlite:///{folder}/log.db"
     warm_up()
+    segments(folder).mkdir(exist_ok=True)
 
     def start(name, seed):
         return forked(folder, name, serve, folder, url, name, seed)

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evenhand.live import Busy, Pool, open_leased, settle_lease
-from evenhand.live.commands import audit_files
-from evenhand.live.leases.lease import lease_of
-from evenhand.live.leases.settling import switched
+from evenhand.live.campaigns.commands import audit_files
+from evenhand.live.fold.lease import lease_of
+from evenhand.live.leases.settlement import switched
 from evenhand.live.stores.opening import connect
 from tests.live.killing import forked, kill_workers, replies
 from tests.live.lease_worlds import PROBLEM, TOTAL, check_campaign, check_pool, check_together

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live import Conflict, Ended, Paused, Unknown
-from evenhand.live.events import read
+from evenhand.live import Conflict, Ended, Lost, Paused, Unknown
+from evenhand.live.log.events import read
 
 
 @dataclass
@@ -40,6 +40,7 @@ class Ledger:
 
     def __post_init__(self):
         self.decisions, self.keys, self.replies, self.read_to = {}, {}, {}, 0
+        self.ids, self.shift, self.lost = {}, 0, set()  # numbers by id; of ids after a restore; ids that a restore lost
         self.must = []  # what the log has to have next: (kind, ref, key, body) as far as it is known
         self.now, self.opened = 0, self.mode
         self.state = "running"
@@ -82,10 +83,18 @@ class Ledger:
         self.must.append(("clock", None, None))
         return True
 
+    def restore(self, shift, told):
+        """The log is that of a backup; `told` are the ids that clients may know."""
+        self.shift, self.lost = shift, told - self.ids.keys()
+
+    def _unknown(self, ref):
+        """Nobody knows who asks by an id that nobody was told."""
+        return Lost if ref in self.lost else (Lost, Unknown) if self.shift else Unknown
+
     def observe(self, ref, y, revise):
-        line, said = self.decisions.get(ref), {"answer": y[0], "cents": y[1]}
+        line, said = self.decisions.get(self.ids.get(ref)), {"answer": y[0], "cents": y[1]}
         if line is None:
-            return Unknown
+            return self._unknown(ref)
         if line.action < 0 or line.cancelled:
             return Conflict
         if line.outcomes:
@@ -97,18 +106,18 @@ class Ledger:
             return Conflict
         if y[1] > self.worst or (line.action == 0 and y != (0, 0)):
             return InvalidInput
-        self.must.append(("revised" if line.outcomes else "observed", ref, None))
+        self.must.append(("revised" if line.outcomes else "observed", line.seq, None))
         return True
 
     def cancel(self, ref):
-        line = self.decisions.get(ref)
+        line = self.decisions.get(self.ids.get(ref))
         if line is None:
-            return Unknown
+            return self._unknown(ref)
         if line.cancelled:
             return False
         if line.action < 0 or line.outcomes or line.expired in ("fallback", "release"):
             return Conflict
-        self.must.append(("cancelled", ref, None))
+        self.must.append(("cancelled", line.seq, None))
         return True
 
     def erasable(self):
@@ -134,7 +143,7 @@ class Ledger:
         """Compare what is new in the log with what it must have."""
         new, must = log[self.read_to :], self.must
         self.read_to, self.must = len(log), []
-        kinds = [(e.kind, e.ref, e.key) for e in new if e.kind not in ("opened", "switched", "refolded")]
+        kinds = [(e.kind, e.ref, e.key) for e in new if e.kind not in ("opened", "switched", "refolded", "restored")]
         assert kinds == must, f"the log goes on with {must}, and not with {kinds}"
         for event in new:
             self._take(event)
@@ -155,6 +164,7 @@ class Ledger:
             if event.key is not None:  # else it was erased
                 self.keys[event.key] = event.seq
             assert body["due"] == event.at + int(self.patience * 1e6), "the patience is that of now"
+            self.ids[event.seq + self.shift] = event.seq
             self.decisions[event.seq] = Line(event.seq, event.key, body.get("case"), action, body["due"])
         elif event.kind in ("observed", "revised"):
             line = self.decisions[event.ref]

@@ -19,8 +19,8 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.live import Conflict, Lost, Unknown
-from evenhand.live.history import History
-from evenhand.live.proof import prove
+from evenhand.live.campaigns.history import History
+from evenhand.live.log.proof import prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.schedules import same_fold

@@ -1,27 +1,42 @@
-"""Simulated schedules: workers on one store with a virtual clock, requests that get lost, and failures anywhere."""
+"""Simulated schedules: workers on one store with a virtual clock, requests that get lost, and failures anywhere.
+
+`python -m tests.live.schedules 100000 [SEED]` runs so many, from a seed on, and says what they did and which differ.
+"""
 
 from __future__ import annotations
 
 import random
+import sys
+import time
+import warnings
+from collections import Counter
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
+from evenhand.core.kernel import kernels
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
 from evenhand.live import Busy, Campaign, Conflict
-from evenhand.live.cases import Named
-from evenhand.live.clocks import set_clock
-from evenhand.live.deciding import Deciding
-from evenhand.live.events import is_erased
-from evenhand.live.life import Ended
-from evenhand.live.phases import Phase
+from evenhand.live.fold.cases import Named
+from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.phases import Phase
+from evenhand.live.log.events import Leap, is_erased
+from evenhand.live.log.ids import Restored, restored
+from evenhand.live.log.life import Ended
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker.batches import Deciding
+from evenhand.live.worker.clocks import accept_clock, set_clock
+from evenhand.live.worker.worker import Worker
 from evenhand.policy import Policy
 from evenhand.policy.saving import flatten
 from tests.live.ledger import Ledger
@@ -61,11 +76,64 @@ def learned(maximize="answer"):
     return marked(eh.resolving(stated, eh.PerAction.of(stated)))
 
 
+FILE = """maximize = "answer"
+horizon = 9
+[features]
+numeric = ["age"]
+ranges = { age = [20, 60] }
+[action]
+values = ["none", "letter", "gift"]
+[outcomes]
+answer = { range = [0, 1], free = ["none"], fallback = 0 }
+cents = { range = [0, 3], free = ["none"], fallback = 1 }
+[[budget]]
+outcome = "cents"
+total = 8
+[policy]
+name = "uniform"
+"""
+
+
+STATED = "first.toml", "other.toml"
+
+
+@cache
+def stated(name):
+    """The policy and the encoder of a problem file."""
+    found = of_file(Text(name, FILE if name == STATED[0] else FILE.replace("uniform", "resolving")))
+    return marked(found.policy), found.coded
+
+
+class Copy(NamedTuple):
+    """A backup: the log, what it promises, and which policies decide and may decide."""
+
+    log: list
+    ledger: Ledger
+    policies: tuple
+
+
 def marked(policy):
     """A policy whose fingerprint is taken once, as that takes longer than a round."""
     mark = policy.fingerprint()
     policy.__dict__["fingerprint"] = lambda: mark
     return policy
+
+
+# How often what is done, of a hundred.
+SHARES = {
+    "ask": 59,
+    "wait": 14,
+    "start": 5,
+    "change": 5,
+    "keep": 3,
+    "start_all": 2,
+    "back_up": 3,
+    "restore": 2,
+    "switch": 2,
+    "erase": 2,
+    "mislead": 2,
+    "relearn": 1,
+}
 
 
 @dataclass
@@ -75,6 +143,7 @@ class Schedule:
     seed: int
     worker: type[Worker] = Worker
     learns: bool = False
+    files: bool = False  # whether policies are of problem files, and workers start with the first one for ever
     workers: int = 3
     length: int = 9
     clock: list[int] = field(default_factory=lambda: [START])
@@ -84,8 +153,10 @@ class Schedule:
         self.mode = self.luck.choice(("hold", "fallback", "release"))
         self.policy, self.others = self.both()
         self.store = Striking(MemoryStore(now=lambda: self.clock[0]))
-        first = Campaign.open(self.store, "one", self.policy, seed=self.seed, patience=PATIENCE, on_expiry=self.mode)
-        self.terms = first.terms
+        terms = {"seed": self.seed, "patience": PATIENCE, "on_expiry": self.mode}
+        coded = {"encoder": self.coded(self.policy)} if self.files else {}
+        self.terms = Campaign.open(self.store, "one", self.policy, **terms, **coded).terms
+        self.done, self.copies, self.told = Counter(), [], set()  # `told`: the ids that were given out
         self.team = [self.open() for _ in range(self.luck.randint(2, self.workers))]
         self.ledger = Ledger(self.mode, TOTAL, WORST, 1.0, PATIENCE)
         self.sent = []  # requests on their way, which may be delivered in any order, several times or never
@@ -93,16 +164,35 @@ class Schedule:
 
     def both(self):
         """Two policies: one adopts the state of the other, but in every other schedule of one that learns."""
+        if self.files:
+            return tuple(stated(name)[0] for name in STATED)
         if not self.learns:
             return plain(), plain("other")
         return learned(), (plain() if self.seed % 2 else learned("cents"))
 
+    def coded(self, policy):
+        return next(coded for one, coded in map(stated, STATED) if one is policy) if self.files else Named(policy)
+
     def open(self, *, narrow=False):
-        """A worker that knows all policies, or the present one alone."""
-        phases = [Phase(one, Named(one)) for one in (self.others, self.policy)][narrow:]
+        """A worker that knows all policies, or the present one alone; of files it knows those of the log."""
+        if self.files:
+            with TemporaryDirectory() as folder:
+                (file := Path(folder) / STATED[0]).write_text(FILE)
+                return self.open_file(file)
+        phases = [Phase(one, self.coded(one)) for one in (self.others, self.policy)][narrow:]
         worker = self.worker(self.store, "one", phases, self.terms)
         worker.near = (1, 4, 500)[self.seed % 3]
         return Campaign(worker, self.terms)
+
+    def open_file(self, file):
+        """A worker that starts by a file, and accepts the clock where it has to, as an operator would."""
+        try:
+            return eh.live.open_campaign(self.store, "one", file)
+        except Leap:
+            accept_clock(self.store.inner, "one")
+            self.ledger.must.append(("clock", None, None))
+            self.ledger.read(self.log())
+            return self.open_file(file)
 
     def run(self):
         for _ in range(self.length):
@@ -111,29 +201,61 @@ class Schedule:
         return self
 
     def event(self):
-        draw = self.luck.random()
-        if draw < 0.15:
-            self.clock[0] += self.luck.choice((0, 10**5, 4 * 10**6, 11 * 10**6))
-        elif draw < 0.20:
-            self.team[self.luck.randrange(len(self.team))] = self.open()
-        elif draw < 0.23:
-            self.guarded(lambda one: one.snapshot(), None)
-        elif draw < 0.25:
-            self.switch()
-        elif draw < 0.27:
-            self.erase()
-        elif draw < 0.29:
-            self.mislead()
-        elif draw < 0.34:
-            self.change()
+        (verb,) = self.luck.choices(list(SHARES), SHARES.values())
+        self.done[verb] += 1
+        getattr(self, verb)()
+
+    def wait(self):
+        self.clock[0] += self.luck.choice((0, 10**5, 4 * 10**6, 11 * 10**6))
+
+    def start(self):
+        """A worker ends, and another one starts."""
+        self.team[self.luck.randrange(len(self.team))] = self.open()
+
+    def start_all(self):
+        """All workers end and start, with snapshots or from the log alone."""
+        if self.luck.random() < 0.5:
+            self.store.inner._kept.clear()
+        self.team = [self.open() for _ in self.team]
+
+    def keep(self):
+        self.guarded(lambda one: one.snapshot(), None)
+
+    def ask(self):
+        if not self.sent or self.luck.random() < 0.7:
+            self.sent.append(self.request())
+        verb, *said = self.luck.choice(self.sent)
+        if self.luck.random() < 0.5:
+            self.sent.remove((verb, *said))
+        expected = getattr(self.ledger, verb)
+        self.guarded(lambda one: self.call(one, verb, said), lambda: expected(*said))
+
+    def relearn(self):
+        """A worker learns corrections, while others may ask."""
+        self.guarded(lambda one: one.relearn(), None)
+
+    def back_up(self):
+        self.copies.append(Copy(self.log(), deepcopy(self.ledger), (self.policy, self.others)))
+
+    def restore(self):
+        """The store is lost; a backup is restored to a new one, and clients go on as if nothing had happened."""
+        if not self.copies:
+            self.back_up()
+        self.told |= self.ledger.ids.keys()
+        log, ledger, (self.policy, self.others) = self.luck.choice(self.copies)
+        new = MemoryStore(now=lambda: self.clock[0])
+        if self.luck.random() < 0.1:
+            old = MemoryStore()
+            old.adopt([("one", log)])
+            with TemporaryDirectory() as folder:
+                eh.live.backup(old, (file := Path(folder) / "backup"))
+                eh.live.restore(file, new, by="anna", why="chance")
         else:
-            if not self.sent or self.luck.random() < 0.7:
-                self.sent.append(self.request())
-            verb, *said = self.luck.choice(self.sent)
-            if self.luck.random() < 0.5:
-                self.sent.remove((verb, *said))
-            expected = getattr(self.ledger, verb)
-            self.guarded(lambda one: self.call(one, verb, said), lambda: expected(*said))
+            new.adopt([("one", [*log, restored(log[-1], "anna", "chance", self.clock[0])])])
+        self.store, self.ledger = Striking(new), deepcopy(ledger)
+        self.ledger.restore(Restored.of(self.log()[-1]).shift, self.told)
+        self.ledger.read(self.log())
+        self.team = [self.open() for _ in self.team]
 
     def now(self):
         """The time of the next event: that of the last one, where the clock is behind it."""
@@ -177,7 +299,7 @@ class Schedule:
         self.guarded(call, lambda: self.ledger.change(verb, new))
 
     def request(self):
-        draw, known = self.luck.random(), list(self.ledger.decisions)
+        draw, known = self.luck.random(), sorted({*self.ledger.ids, *self.ledger.lost})
         if draw < 0.5 or not known:
             count = self.luck.choice((1, 1, 1, 2, 4))
             asks = [self.case() for _ in range(count)]
@@ -185,7 +307,7 @@ class Schedule:
         ref = self.luck.choice(known) if self.luck.random() < 0.95 else self.luck.choice((1, 999, -1, 0))
         if draw < 0.6:
             return "cancel", ref
-        free = ref in self.ledger.decisions and self.ledger.decisions[ref].action in (0, -1)
+        free = ref in self.ledger.ids and self.ledger.decisions[self.ledger.ids[ref]].action in (0, -1)
         y = (0, 0) if free else (self.luck.randint(0, 1), self.luck.randint(0, 3))
         if self.luck.random() < 0.07:
             y = (0, 4)
@@ -209,22 +331,23 @@ class Schedule:
 
     def switch(self):
         """Another policy decides; workers that know it go on, and others are told so."""
-        old, before, narrow = self.team, len(self.log()), None
+        old, narrow = self.team, None
         who = self.luck.choice(old)
         with suppress(Conflict):  # it would need a policy that it does not know
             narrow = self.open(narrow=True)
+        before = len(self.log())  # one that starts by a file may have accepted the clock
         if self.luck.random() < 0.3:
             self.store.strike(self.luck.randrange(14), self.luck.choice((Struck(), Busy("struck"))))
         kinds, may = {e.kind for e in self.log()}, {"erased": Conflict, "ended": Ended}  # it may not adopt, or is over
         with suppress(Struck, Busy, *(error for kind, error in may.items() if kind in kinds)):
-            who.switch(self.others, expected=self.policy.fingerprint())
+            who.switch(self.others, self.coded(self.others), expected=self.policy.fingerprint())
         done = any(e.kind == "switched" for e in self.log()[before:])
         assert done or self.store.hit or kinds & set(may), "a switch is in the log"
         if done:
             whole = not self.store.hit
             self.policy, self.others = self.others, self.policy
             self.store.left = None
-            if narrow is not None:
+            if narrow is not None and not self.files:
                 self.refused(lambda: narrow.decide({"age": 20.0}, key="after a switch"), Conflict)
             self.ledger.expire(self.now())
             again = [not whole if one is who else self.luck.random() < 0.3 for one in old]
@@ -270,8 +393,6 @@ class Schedule:
         self.store.hit = False
         after = self.log()
         assert unerased(before, after), "the log is append-only"
-        if struck and isinstance(said, Struck) and self.luck.random() < 0.7:
-            self.team[i] = self.open()
         if struck and len(after) == len(before) and isinstance(said, Struck | Busy):
             pass  # any other answer is the right one: the failure came while corrections were learned
         elif expected is None:
@@ -282,6 +403,8 @@ class Schedule:
             if not (struck and isinstance(said, Struck | Busy)):
                 self.agree(promised, said)
         self.ledger.read(after)
+        if struck and isinstance(said, Struck) and self.luck.random() < 0.7:
+            self.team[i] = self.open()
         if not struck and self.luck.random() < 0.3:
             self.compare(self.team[i])
 
@@ -292,6 +415,8 @@ class Schedule:
                 self.agree(one, answer)
         elif isinstance(promised, type):
             assert type(said) is promised, f"{promised.__name__} is told, and not {said!r}"
+        elif isinstance(promised, tuple):
+            assert type(said) in promised, f"one of {promised} is told, and not {said!r}"
         elif promised in (True, False):
             assert said is promised, f"the answer is {promised}, and not {said!r}"
         else:
@@ -328,11 +453,14 @@ class Schedule:
         whole = self.open()
         for one in (*self.team, *kept):
             same_fold(one, whole)
+        for key, (told, *_) in self.ledger.replies.items():
+            assert self.ledger.ids[told] == self.ledger.keys[key], "an id is of one decision"
         self.audited()
 
     def audited(self):
         """Every decision is made again as it is in the log, with corrections as they were known then."""
-        found = eh.live.audit(self.store.inner, "one", self.both())
+        both = self.both()
+        found = eh.live.audit(self.store.inner, "one", both, encoders=list(map(self.coded, both)))
         assert found.clean, f"{found}"
         assert found.largest == 0.0
 
@@ -360,3 +488,32 @@ def same_fold(one, other):
         if path == ".receipts.tokens":
             z, right[path] = z > 0, right[path] > 0
         assert np.array_equal(z, right[path], equal_nan=z.dtype.kind == "f"), f"workers differ in {path}"
+
+
+def schedule(seed):
+    """Of forty, two have a policy that learns, and one has policies of problem files."""
+    return Schedule(seed, learns=seed % 40 < 2, files=seed % 40 == 2)
+
+
+def run(count, seed=0):
+    """Run schedules from a seed on; returns how many did what, and those that differ by their seeds."""
+    done, differ, began = Counter(), {}, time.process_time()
+    with warnings.catch_warnings(), kernels("compiled"), patch("evenhand.policy.ahead._PART", 1):
+        warnings.simplefilter("ignore")
+        for i in range(seed, seed + count):
+            one = schedule(i)
+            try:
+                one.run()
+            except Exception as error:
+                differ[i] = f"{type(error).__name__}: {error}"
+            done.update(one.done)
+            if (n := i + 1 - seed) % 500 == 0:
+                rate = n / (time.process_time() - began)
+                told = f"{n:,} of {count:,} schedules, {len(differ)} differ, {rate:.0f} a second of a core"
+                print(f"\r{told}", end="", file=sys.stderr, flush=True)
+    return done, differ
+
+
+if __name__ == "__main__":
+    found, others = run(*map(int, sys.argv[1:]))
+    print(f"\n{dict(found)}; {len(others)} differ: {dict(list(others.items())[:20])}")

@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from evenhand.cli import main
 from evenhand.live import Busy, Conflict, open_campaign, switch_campaign
-from evenhand.live.commands import audit_files
+from evenhand.live.campaigns.commands import audit_files
 from tests.live.killing import forked, kill_workers, replies
 from tests.live.kills import stored
 from tests.live.test_files import STATED

@@ -16,7 +16,7 @@ from evenhand.live.dashboard.sections.outcomes import outcomes
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.uses import Moments
 from evenhand.live.dashboard.view import digits
-from evenhand.live.events import read
+from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.objectives import Linear
 from tests.live.worked import MAIL, worked

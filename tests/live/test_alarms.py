@@ -12,8 +12,8 @@ from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.sections.constraints import constraints
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.events import read
 from evenhand.live.http import app
+from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.models import BayesianRidge, Restarting
 from tests.live.served import serving

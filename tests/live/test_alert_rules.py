@@ -11,8 +11,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from evenhand.live import open_campaign
+from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
-from evenhand.live.tokens import Tokens
 from tests.each import for_each
 from tests.live.minutes import PER_DAY
 from tests.live.served import serving
@@ -43,7 +43,7 @@ def scraped(tmp_path_factory):
     with (
         open_campaign(store, "letters", DEPLOY / "problem.toml") as one,
         open_campaign(store, "calls", calls) as other,
-        serving(app([one, other], token=Tokens(tokens, SINGLE))) as client,
+        serving(app([one, other], token=Tokens(tokens, SINGLE), backups=folder)) as client,
     ):
         case = {"age": 33, "town": "north"}
 

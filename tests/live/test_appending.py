@@ -7,10 +7,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live.cases import Named
-from evenhand.live.commands import policies
-from evenhand.live.history import History
-from evenhand.live.phases import Phase
+from evenhand.live.campaigns.commands import policies
+from evenhand.live.campaigns.history import History
+from evenhand.live.fold.cases import Named
+from evenhand.live.fold.phases import Phase
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.saving import flatten
 from tests.replay.shop import PROBLEM, rows, write

@@ -7,10 +7,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live import fold
-from evenhand.live.events import digest, read, sealed
-from evenhand.live.fold import Fold
-from evenhand.live.packing import apart
+from evenhand.live.fold import fold
+from evenhand.live.fold.fold import Fold
+from evenhand.live.log.events import digest, read, sealed
+from evenhand.live.log.packing import apart
 from evenhand.live.stores.memory import MemoryStore
 
 SHOP = eh.Problem(

@@ -9,10 +9,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live import recomputing, snapshots
-from evenhand.live.snapshots import apart, dump
+from evenhand.live.fold import recomputation, snapshots
+from evenhand.live.fold.snapshots import apart, dump
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker.worker import Worker
 from evenhand.run import parallel
 from tests.live.served import CASE, SHOP
 
@@ -31,7 +31,7 @@ def stretches(monkeypatch):
         found.extend(tuple(task.stretch) for task in tasks)
         return [work(pickle.loads(pickle.dumps(task)), lambda steps: True) for task in tasks]
 
-    monkeypatch.setattr(recomputing, "run_chunks", run)
+    monkeypatch.setattr(recomputation, "run_chunks", run)
     return found
 
 
@@ -101,12 +101,12 @@ def test_a_decision_that_was_changed_is_found_wherever_it_is(at, tmp_path, monke
     monkeypatch.setattr(Worker, "every", 10)
     url = f"sqlite:///{tmp_path / 'x.db'}"
     lived(url, 0).close()
-    compare = recomputing.Count.compare
+    compare = recomputation.Count.compare
 
     def changed(count, event, body, *rest):
         return compare(count, event, {**body, "p": [0.123]} if event.seq >= at else body, *rest)
 
-    monkeypatch.setattr(recomputing.Count, "compare", changed)
+    monkeypatch.setattr(recomputation.Count, "compare", changed)
     one, several = audits(url)
     assert one == several
     assert one.first >= at
@@ -118,12 +118,12 @@ def test_a_decision_at_a_state_before_its_stretch_is_counted_as_by_one_process(a
     monkeypatch.setattr(Worker, "every", 10)
     url = f"sqlite:///{tmp_path / 'x.db'}"
     lived(url, 0).close()
-    known = recomputing.read
+    known = recomputation.read
 
     def changed(event):
         return {**known(event), "as_of": 1} if event.kind == "decided" and event.seq >= at else known(event)
 
-    monkeypatch.setattr(recomputing, "read", changed)
+    monkeypatch.setattr(recomputation, "read", changed)
     one, several = audits(url, 8)
     assert one == several
     assert one.decisions == 90
@@ -194,7 +194,7 @@ def test_a_snapshot_that_goes_while_processes_begin_is_no_reason_to_fail(other, 
         done.extend(tasks)
         return [work(task, lambda steps: True) for task in tasks]
 
-    monkeypatch.setattr(recomputing, "run_chunks", run)
+    monkeypatch.setattr(recomputation, "run_chunks", run)
     several = eh.live.audit(url, "shop", POLICIES, jobs=8)
     assert several.clean
     assert len(done) > 3
@@ -261,6 +261,6 @@ def test_an_audit_that_is_interrupted_says_nothing(tmp_path, monkeypatch):
     def stopped(work, tasks, bar, jobs):
         return run_chunks(lambda task, watch: work(task, lambda steps: False), tasks, bar, jobs)
 
-    monkeypatch.setattr(recomputing, "run_chunks", stopped)
+    monkeypatch.setattr(recomputation, "run_chunks", stopped)
     with pytest.raises(KeyboardInterrupt):
         eh.live.audit(url, "shop", [replace(POLICY, name="another"), *POLICIES])

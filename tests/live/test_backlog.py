@@ -9,14 +9,15 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.records import Decision
-from evenhand.live import snapshots
-from evenhand.live.backlog import Backlog
 from evenhand.live.dashboard import alarms as told
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
+from evenhand.live.fold import snapshots
+from evenhand.live.fold.backlog import Backlog
+from evenhand.live.fold.snapshots import dump, restore
 from evenhand.live.http import app
-from evenhand.live.snapshots import dump, restore
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.policy.saving import flatten
 from tests.live.served import CASE, SHOP, asked, opened, serving
 from tests.states import same_bits
 
@@ -120,6 +121,24 @@ def test_an_erasure_of_an_earlier_version_keeps_decisions_that_wait_in_an_earlie
         same(decision, again.pending.decision(ref, ()))
 
 
+def test_a_snapshot_is_a_sixth_of_its_records_and_has_what_earlier_versions_wrote_whole():
+    campaign, luck = eh.Campaign.open(MemoryStore(), "shop", POLICY, patience=1e6), np.random.default_rng(0)
+    for i in range(600):
+        campaign.decide(CASE | {"age": float(luck.uniform(20, 60))}, key=f"{i}")
+    fold = campaign._worker.fold
+    blob, records = dump(fold), fold.pending.arrays()
+    assert len(blob) < sum(z.nbytes for z in records.values()) / 6 + sum(z.nbytes for _, z in flatten(fold.state)) / 2
+    with np.load(io.BytesIO(blob)) as file:
+        arrays = {key: file[key] for key in file.files if not key.startswith("pending")}
+    whole = io.BytesIO()
+    np.savez(whole, **arrays, **records)
+    for kept in (blob, whole.getvalue()):
+        again = campaign._worker.folding.fresh()
+        restore(again, kept)
+        assert again.pending._rows == fold.pending._rows
+        assert again.pending._due == sorted(fold.pending._due)
+
+
 def damaged(name, change):
     campaign = eh.Campaign.open(MemoryStore(), "shop", POLICY)
     for i in range(3):
@@ -133,18 +152,20 @@ def damaged(name, change):
     return campaign._worker.folding.fresh(), file.getvalue()
 
 
-def other_form(records):
-    records["form"] = 7
-    return records
+def other_form(planes):
+    planes[8] = 7  # the lowest byte of the number of the form, after the eight of when it is due
+    return planes
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
         ("pending.0.ref", lambda z: z[1:]),
-        ("pending.0", lambda z: z[1:]),
+        ("pending.0.planes", lambda z: z[:, 1:]),
+        ("pending.0.planes", lambda z: z[1:]),
         ("pending.0", lambda z: z["due"]),
-        ("pending.0", other_form),
+        ("pending.0.planes", other_form),
+        (".receipts.tokens", lambda z: z[:2]),
     ],
 )
 def test_records_that_are_none_are_no_snapshot(name, change):

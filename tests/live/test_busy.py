@@ -9,14 +9,14 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Busy
-from evenhand.live.exclusive import Exclusive
-from evenhand.live.fold import Fold
+from evenhand.live.fold.fold import Fold
 from evenhand.live.http import app
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores._turns import Turns
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker.transactions import Exclusive
+from evenhand.live.worker.worker import Worker
 from tests.live.schedules import same_fold
 from tests.live.served import serving
 from tests.live.test_corrections import POLICY, lived, opened

@@ -10,7 +10,7 @@ from tests.live.test_files import STATED
 
 SAID = ("--by", "Ada", "--why", "so")
 BY_PLACE = ["archive", "audit", "change", "clock", "end", "erase", "export", "pause", "problem", "report", "resume"]
-BY_NAME = [*BY_PLACE, "curve", "replay", "serve", "switch", "token", "value"]
+BY_NAME = [*BY_PLACE, "curve", "replay", "seal", "serve", "switch", "token", "value"]
 
 
 def commands():

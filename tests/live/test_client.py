@@ -13,9 +13,9 @@ import pytest
 from evenhand.client import Client, Deciding, Decision, Erased, NoAnswer, Observing, RequestRefused, sending
 from evenhand.core.errors import InvalidInput
 from evenhand.live import open_campaign
-from evenhand.live.events import read
+from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
-from evenhand.live.tokens import Tokens
+from evenhand.live.log.events import read
 from tests.live.served import CASE, events, opened, serving
 from tests.live.test_files import STATED
 from tests.live.test_several import NAMES, campaigns

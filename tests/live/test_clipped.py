@@ -6,7 +6,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.cases import Named
+from evenhand.live.fold.cases import Named
 from evenhand.live.http import app
 from evenhand.logs.columns import Names
 from evenhand.logs.units import Units

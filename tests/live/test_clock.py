@@ -84,7 +84,7 @@ def test_a_jump_of_the_clock_lets_nothing_expire(tmp_path, monkeypatch):
 
 
 def test_what_is_overdue_expires_in_bounded_numbers(monkeypatch):
-    monkeypatch.setattr("evenhand.live.worker._EXPIRIES", 4)
+    monkeypatch.setattr("evenhand.live.worker.worker._EXPIRIES", 4)
     now = [10**6]
     store = MemoryStore(now=lambda: now[0])
     campaign = eh.Campaign.open(store, "one", plain(), patience=60)

@@ -9,12 +9,12 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Campaign, Conflict, Unknown, audit, set_clock
-from evenhand.live.clocks import accept_clock
-from evenhand.live.events import digest, encode, read
 from evenhand.live.http import app
-from evenhand.live.proof import prove
+from evenhand.live.log.events import digest, encode, read
+from evenhand.live.log.proof import prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.worker.clocks import accept_clock
 from tests.live.schedules import plain, same_fold
 from tests.live.served import CASE, opened as shop, serving
 from tests.live.test_span_charts import DAY, SHOP, START
@@ -118,7 +118,7 @@ def test_a_clock_is_accepted(tmp_path, clock):
 def test_a_new_version_asks_before_it_takes_over(tmp_path, clock, monkeypatch):
     path = tmp_path / "log.db"
     letter(opened(path), "a")
-    for module in ("worker", "versions", "snapshots"):
+    for module in ("worker.worker", "log.versions", "fold.snapshots"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", "99.0")
     clock[0] += 8 * DAY
     with pytest.raises(Busy, match="8 days after the last event of 'one', and 1 decision would expire by it: set"):
@@ -132,7 +132,7 @@ def test_a_new_version_takes_over_by_the_patience_that_was_changed(tmp_path, clo
     campaign = opened(path)
     campaign.change(patience=20 * DAY / SECOND, by="anna", why="returns take long")
     letter(campaign, "a")
-    for module in ("worker", "versions", "snapshots"):
+    for module in ("worker.worker", "log.versions", "fold.snapshots"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", "99.0")
     assert kinds(opened_at(clock, path, 19 * DAY)) == ["opened", "changed", "decided", "upgraded"]
 
@@ -270,7 +270,7 @@ def test_a_later_version_accepts_the_clock_of_a_log_before_it_takes_over(tmp_pat
     path = tmp_path / "log.db"
     opened(path)
     clock[0] += 93 * DAY
-    monkeypatch.setattr("evenhand.live.versions.__version__", "99.0")
+    monkeypatch.setattr("evenhand.live.log.versions.__version__", "99.0")
     assert accept_clock(SqliteStore(path), "one").kind == "clock"
 
 

@@ -173,7 +173,7 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
     printed = capsys.readouterr()
     assert printed.out == "2 erased\n"
     assert printed.err.startswith(
-        "note: after an erasure this campaign accepts another rate, total, horizon or objective, but no"
+        "note: after an erasure, a switch to another model, recipe or constraints keeps the books"
     )
     assert b'customer 1"' not in (tmp_path / "shop.db").read_bytes()
     assert main(["audit", store, "--log", str(log)]) == 0

@@ -14,7 +14,7 @@ import evenhand as eh
 from evenhand.core.errors import MissingExtra
 from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.http import app
-from evenhand.live.http.asked import decide
+from evenhand.live.http.bodies import decide
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import events, serving

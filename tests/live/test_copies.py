@@ -1,6 +1,6 @@
 """Copies of the fold in memory: there are fewer as more decisions wait, as each of these is copied."""
 
-from evenhand.live.fold import Fold
+from evenhand.live.fold.fold import Fold
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.test_corrections import opened
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 import evenhand as eh
-from evenhand.live import again
-from evenhand.live.fold import Fold
+from evenhand.live.fold import corrections
+from evenhand.live.fold.fold import Fold
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker.worker import Worker
 from evenhand.policy.saving import flatten
 from tests.live.schedules import same_fold
 
@@ -29,7 +29,7 @@ BY_SPANS = eh.resolving(SPANS, eh.PerAction.of(SPANS), warmup=4)
 @pytest.fixture
 def slow(monkeypatch):
     """Little is folded in a turn, and snapshots are frequent."""
-    monkeypatch.setattr(again, "TURN", 20)
+    monkeypatch.setattr(corrections, "TURN", 20)
     monkeypatch.setattr(Worker, "every", 60)
 
 
@@ -122,7 +122,7 @@ def test_a_storm_is_learned_a_little_at_every_request(slow, folded):
     marks = [e for e in one.events() if e.kind == "refolded"]
     assert len(marks) == 1
     assert json.loads(marks[0].body)["from"] == ids[0]
-    assert most <= 3 * again.TURN + 10  # what is left at the mark, and a turn
+    assert most <= 3 * corrections.TURN + 10  # what is left at the mark, and a turn
     one.refresh()
     kept = opened(store)
     store._kept.clear()
@@ -147,7 +147,7 @@ def test_a_snapshot_of_what_no_mark_confirms_is_not_used(slow):
     ids = lived(one, 100)
     revised(one, ids[0])
     worker = one._worker
-    learning = again.Again(worker.folding, worker.fold)
+    learning = corrections.Again(worker.folding, worker.fold)
     while not learning.is_near(worker.fold.seq):
         learning.turn(worker.fold.seq)
     store._kept.clear()

@@ -96,6 +96,13 @@ def test_the_commands_start_again_after_a_switch(name, tmp_path, monkeypatch, ca
     start = commands()[name][1:]
     start[start.index("/etc/evenhand/problem.toml")] = str(DEPLOY / "problem.toml")
     start[start.index("--store") + 1] = store
+    if "--backups" in start:
+        place = start.index("--backups") + 1
+        assert f"backups:{start[place]}:ro" in services()["evenhand"]["volumes"]
+        start[place] = str(tmp_path / "none")
+        assert main(start) == 2
+        assert "backups: expected a folder that exists" in capsys.readouterr().err
+        start[place] = str(tmp_path)
     assert main(start) == 0
     less = tmp_path / "less.toml"
     less.write_text((DEPLOY / "problem.toml").read_text().replace("rate = 0.3", "rate = 0.2"))

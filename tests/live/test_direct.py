@@ -8,10 +8,10 @@ import re
 import pytest
 from fastapi import FastAPI
 
-from evenhand.live.events import read
 from evenhand.live.http import app
 from evenhand.live.http.app import shell
 from evenhand.live.http.server import serve, server
+from evenhand.live.log.events import read
 from tests.live.served import CASE, asked, opened, serving
 from tests.live.test_several import campaigns
 

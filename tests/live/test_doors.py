@@ -1,4 +1,4 @@
-"""No client stops a server, lifts a limit or makes others wait: bodies, connections, tokens, turns, readiness."""
+"""No client stops a server, lifts a limit or makes others wait: bodies, connections, tokens, turns, service."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Campaign
-from evenhand.live.http import app, doors, readiness
+from evenhand.live.http import app, front, service
 from evenhand.live.http.bodies import parse, plain
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores.memory import MemoryStore
@@ -111,7 +111,7 @@ def test_half_requests_give_way_to_whole_ones(campaign, caplog):
 
 
 def test_a_header_has_to_come_in_time(campaign, monkeypatch):
-    monkeypatch.setattr(doors, "SECONDS", 0.2)
+    monkeypatch.setattr(front, "SECONDS", 0.2)
     with serving(app(campaign)) as client:
         (line,) = lines(client, 1)
         line.settimeout(LONG)
@@ -130,7 +130,7 @@ def test_a_header_has_to_come_in_time(campaign, monkeypatch):
 @pytest.mark.parametrize("held", [True, False], ids=["with the request before", "after the response"])
 def test_a_connection_that_began_a_header_is_not_idle(campaign, monkeypatch, held):
     """It is closed by the timer of idle connections, which runs only while no request has begun."""
-    made, found = doors.Doors.protocol, []
+    made, found = front.Doors.protocol, []
 
     def noted(self, *args, **more):
         found.append(made(self, *args, **more))
@@ -143,7 +143,7 @@ def test_a_connection_that_began_a_header_is_not_idle(campaign, monkeypatch, hel
             assert part
             found += part
 
-    monkeypatch.setattr(doors.Doors, "protocol", noted)
+    monkeypatch.setattr(front.Doors, "protocol", noted)
     head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with serving(app(campaign)) as client:
         at = client.base_url.host, client.base_url.port
@@ -167,11 +167,11 @@ def test_the_limit_of_open_files_caps_connections(monkeypatch):
     resource = pytest.importorskip("resource")
     for soft, most in ((1024, 896), (100, 36), (10**6, 10_000), (resource.RLIM_INFINITY, 10_000)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
-        assert doors.allowed() == most
+        assert front.allowed() == most
 
 
 def test_connections_that_cannot_be_accepted_are_logged_once(caplog):
-    found = doors.Doors(9)
+    found = front.Doors(9)
     for _ in range(100):
         found.handle(None, {"message": "socket.accept() out of system resource", "exception": OSError(24, "too many")})
     assert [record.message for record in caplog.records] == ["no connection can be accepted: [Errno 24] too many"]
@@ -273,7 +273,7 @@ def test_null_for_every_outcome_is_no_outcome(client, outcomes):
 
 
 def test_a_server_is_ready_until_it_is_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(readiness, "_KEPT", 0.0)
+    monkeypatch.setattr(service, "_KEPT", 0.0)
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
         before = list(campaign.events())
@@ -295,7 +295,7 @@ def test_a_server_is_ready_until_it_is_not(tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             over = threading.Event()
             patch.setattr(campaign, "refresh", lambda: over.wait(LONG))
-            patch.setattr(readiness, "SECONDS", 0.1)
+            patch.setattr(service, "PATIENCE", 0.1)
             told("behind the log")
         over.set()
         eh.Campaign.open(campaign.store, "shop", campaign.policy).switch(eh.pgd(SHOP, eh.PerAction.of(SHOP)))
@@ -305,7 +305,7 @@ def test_a_server_is_ready_until_it_is_not(tmp_path, monkeypatch):
 
 
 def test_no_key_of_a_client_makes_a_server_unready(tmp_path, monkeypatch):
-    monkeypatch.setattr(readiness, "_KEPT", 0.0)
+    monkeypatch.setattr(service, "_KEPT", 0.0)
     stated, write = [], _Log.append
 
     def noted(log, kind, body, *, ref=None, key=None):
@@ -410,7 +410,7 @@ def test_others_are_answered_meanwhile(tmp_path):
             return np.quantile(found, 0.99)
 
         def attack():
-            half.extend(lines(client, min(5000, doors.allowed() // 4)))
+            half.extend(lines(client, min(5000, front.allowed() // 4)))
             body = names(20_000)
             while not over.is_set():
                 attacked.set()

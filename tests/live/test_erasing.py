@@ -1,24 +1,28 @@
 """An erasure takes keys and cases out of the log and its files, and leaves hashes, sums, outcomes and workers."""
 
+import io
 import json
 import os
 import signal
 import sqlite3
+from base64 import b64decode
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+import numpy as np
 import pytest
 
 import evenhand as eh
 from evenhand.core.errors import CannotErase, InvalidInput
 from evenhand.live import Busy, Conflict, Unknown
-from evenhand.live.events import encode, is_erased, read
-from evenhand.live.proof import Head, prove
+from evenhand.live.log.events import encode, is_erased, read
+from evenhand.live.log.proof import Head, prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
-from evenhand.live.worker import Worker
+from evenhand.live.worker.worker import Worker
 from tests.live.schedules import same_fold
+from tests.live.served import CASE, SHOP
 
 PROBLEM = eh.Problem(
     actions=("none", "letter", "call"),
@@ -146,6 +150,16 @@ def bytes_of(folder, name="log.db"):
     return b"".join(file.read_bytes() for file in sorted(folder.iterdir()) if file.name.startswith(name))
 
 
+def snapshots(store):
+    return [blob for (blob,) in store._db.execute("SELECT blob FROM snapshots WHERE mark NOT LIKE 'tally%'")]
+
+
+def unpacked(blob):
+    """The bytes of the arrays of a snapshot, of which those of records are in planes."""
+    with np.load(io.BytesIO(blob)) as file:
+        return b"".join(file[name].T.tobytes() for name in file.files)
+
+
 def test_the_bytes_are_gone_from_the_file_its_wal_and_snapshots(tmp_path):
     store = place("sqlite", tmp_path, None)
     campaign = lived(store, 300)
@@ -161,23 +175,36 @@ def test_the_bytes_are_gone_from_the_file_its_wal_and_snapshots(tmp_path):
     encoded = [POLICY.encode(read(e)["case"]).features[0, 0] for e in numbers]
     traces += [x[i].tobytes() for x in encoded for i in range(len(x)) if abs(x[i]) not in (0.0, 1.0, 2.0)]
     assert len(traces) > 3 * len(keys)
-    before = bytes_of(tmp_path)
-    assert sum(trace in before for trace in traces) > 2 * len(keys)
+    before, kept = bytes_of(tmp_path), snapshots(store)
+    whole = before + b"".join(map(unpacked, kept))
+    assert sum(trace in whole for trace in traces) > 2 * len(keys)
+    pieces = [blob[at : at + 40] for blob in kept for at in range(500, len(blob) - 40, 500)]
+    assert sum(piece in before for piece in pieces) > len(kept)
     campaign.erase(keys)
     assert prove(store, "shop").faults == ()
     after = bytes_of(tmp_path)
-    assert [trace for trace in traces if trace in after] == []
+    assert [trace for trace in (*traces, *pieces) if trace in after] == []
     campaign.snapshot()
     other.refresh()
     other.snapshot()
-    found = bytes_of(tmp_path)
     state = next(read(e)["state"] for e in store.scan("shop", kinds=("erased",)))
-    from base64 import b64decode
-
-    found += b64decode(state)
+    found = bytes_of(tmp_path) + b"".join(map(unpacked, (b64decode(state), *snapshots(store))))
     assert [trace for trace in traces if trace in found] == []
     store.close()
     assert [trace for trace in traces if trace in bytes_of(tmp_path)] == []
+
+
+def test_a_plan_goes_on_where_all_that_it_planned_with_is_erased():
+    """A switch that adopts plans at once, with the contexts so far."""
+    store, policy = MemoryStore(), eh.resolving(SHOP, eh.PerAction.of(SHOP))
+    campaign = eh.Campaign.open(store, "shop", policy)
+    keys = [f"{i}" for i in range(3)]
+    for key in keys:
+        campaign.observe(campaign.decide(CASE, key=key).id, {"answer": 1})
+    campaign.erase(keys)
+    campaign.switch(replace(policy, problem=replace(SHOP, horizon=900)), why="less time")
+    assert campaign.decide(CASE, key="next").action in SHOP.actions
+    same_fold(campaign, eh.Campaign.open(store, "shop", [policy, campaign.policy]))
 
 
 SIMPLE = eh.Problem(
@@ -304,8 +331,9 @@ def test_what_is_said_of_an_erased_decision():
     with pytest.raises(Unknown):
         campaign.erase([key])
     assert campaign.decide(case(0), key=key).id > later  # the key is a new one
-    with pytest.raises(Conflict, match="cannot be folded anew after an erasure, and the policy cannot adopt"):
-        campaign.switch(eh.uniform(PROBLEM, 2))
+    other = replace(PROBLEM, groups=(eh.Groups("zone", ("town", "farm", "city")),))
+    with pytest.raises(Conflict, match=r"and the policy cannot adopt the state: .*; nor its books: .*problem.columns"):
+        campaign.switch(eh.uniform(other, 9))
     campaign.switch(replace(POLICY, problem=replace(PROBLEM, horizon=900)), why="less time")  # which adopts
     go_on(campaign, range(60, 70))
     policies = [POLICY, campaign.policy]
@@ -350,8 +378,8 @@ def test_corrections_of_earlier_decisions_are_in_the_budgets_and_of_later_ones_a
 
 
 def test_exports_frames_and_pages_say_erased(tmp_path):
+    from evenhand.live.campaigns.exports import export
     from evenhand.live.dashboard.tally import Tally
-    from evenhand.live.exports import export
 
     store = MemoryStore()
     campaign = lived(store, 45)
@@ -507,7 +535,7 @@ def test_a_reader_that_keeps_old_pages_is_told_of(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_snapshot_of_earlier_events_is_not_taken_any_more(kind, tmp_path, request):
-    from evenhand.live.snapshots import dump
+    from evenhand.live.fold.snapshots import dump
 
     store = place(kind, tmp_path, request)
     campaign = lived(store, 30)
@@ -558,7 +586,7 @@ def test_decisions_of_an_earlier_version_are_refused_by_name():
         for event in old.scan("shop"):
             log.append(event.kind, encode(read(event)), ref=event.ref, key=event.key)
     book = store._books["shop"]
-    from evenhand.live.events import digest
+    from evenhand.live.log.events import digest
 
     before = b""
     for i, event in enumerate(book.events):  # as version 2 wrote them

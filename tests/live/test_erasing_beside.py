@@ -8,9 +8,9 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.live import Campaign, set_clock
+from evenhand.live.campaigns.files import open_campaign
 from evenhand.live.dashboard import tally as of_tally
-from evenhand.live.events import is_erased, read
-from evenhand.live.files import open_campaign
+from evenhand.live.log.events import is_erased, read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import plain, same_fold

@@ -14,10 +14,10 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.live import Busy
-from evenhand.live.commands import policies
-from evenhand.live.events import read
-from evenhand.live.exports import export
-from evenhand.live.history import History
+from evenhand.live.campaigns.commands import policies
+from evenhand.live.campaigns.exports import export
+from evenhand.live.campaigns.history import History
+from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.striking import Striking
 from tests.replay.shop import PROBLEM, rows, write
@@ -136,7 +136,9 @@ def test_an_export_that_fails_leaves_the_file_before(tmp_path, monkeypatch, name
     export(shop(), "shop", out, **outcome)
     assert (out.is_symlink(), other.read_text()) == (False, "of somebody else")
     before = out.read_bytes()
-    monkeypatch.setattr("evenhand.live.exports._count", lambda *_: iter([object()]))  # a row that cannot be written
+    monkeypatch.setattr(
+        "evenhand.live.campaigns.exports._count", lambda *_: iter([object()])
+    )  # a row that cannot be written
     with pytest.raises((AttributeError, TypeError)):
         export(shop(), "shop", out, **outcome)
     assert out.read_bytes() == before
@@ -354,8 +356,8 @@ import json
 import resource
 import sys
 from pathlib import Path
-from evenhand.live.events import read
-from evenhand.live.exports import export
+from evenhand.live.log.events import read
+from evenhand.live.campaigns.exports import export
 from tests.live.test_exports import shop
 store = shop()
 with store.write("shop") as log:

@@ -17,12 +17,12 @@ import pytest
 
 from evenhand.core.errors import CannotErase
 from evenhand.live import Busy, Campaign
-from evenhand.live.backups import backup, restore
-from evenhand.live.files import open_campaign
+from evenhand.live.campaigns.backups import backup, restore
+from evenhand.live.campaigns.files import open_campaign
+from evenhand.live.campaigns.tokens import ROLES, Token, Tokens, hash_of
 from evenhand.live.http import app
 from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
 from tests.live.faults import PATIENCE, World, policy
 from tests.live.served import asked, opened, serving
 from tests.live.striking import Struck
@@ -336,7 +336,7 @@ def unfit(world):
         raise CannotErase("a model keeps observations of another form")
 
     with pytest.MonkeyPatch.context() as other:
-        other.setattr("evenhand.live.erasing.forget", refuse)
+        other.setattr("evenhand.live.worker.erasure.forget", refuse)
         return world.erase("seen")
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live.coded import Text, of_file, of_log, of_stored
-from evenhand.live.commands import audit_files, policies
-from evenhand.live.events import encode
-from evenhand.live.files import Rows
+from evenhand.live.campaigns.commands import audit_files, policies
+from evenhand.live.campaigns.files import Rows
+from evenhand.live.fold.coded import Text, of_file, of_log, of_stored
+from evenhand.live.log.events import encode
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.logs.log import environment, read_rows

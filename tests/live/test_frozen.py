@@ -11,10 +11,10 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live import Campaign, Conflict, Paused
-from evenhand.live.deciding import Deciding
-from evenhand.live.events import read
 from evenhand.live.http import app
+from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.worker.batches import Deciding
 from evenhand.policy.ahead import compile_ahead, decide_all, frozen, most
 from evenhand.policy.kernels import decisions
 from tests.each import for_each
@@ -298,7 +298,7 @@ def test_what_no_plan_can_use_is_refused_alone(monkeypatch):
         fold.state.t += 1.0  # as half of it was entered
         raise InvalidInput("model", "a prediction", "none")
 
-    monkeypatch.setattr("evenhand.live.frozen.fold_made", fold_made)
+    monkeypatch.setattr("evenhand.live.worker.batches.fold_made", fold_made)
     found = campaign.many(frozen_calls(policy, 100, 5))
     assert [z.id for z in found] == list(range(102, 107))
     assert all("as_of" not in read(e) for e in list(campaign.events())[101:])

@@ -7,10 +7,10 @@ import pytest
 
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live import Campaign, Conflict
-from evenhand.live.deciding import Deciding
-from evenhand.live.proof import prove
-from evenhand.live.stores.base import Gathering
+from evenhand.live.log.proof import prove
+from evenhand.live.log.store import Gathering
 from evenhand.live.stores.opening import connect
+from evenhand.live.worker.batches import Deciding
 from tests.live.schedules import learned, plain
 
 
@@ -133,7 +133,7 @@ def test_a_call_that_fails_after_it_wrote_takes_all_others_back(place):
 
 
 def test_more_events_than_wait_at_once(place, monkeypatch):
-    monkeypatch.setattr("evenhand.live.gathered._MOST", 7)
+    monkeypatch.setattr("evenhand.live.worker.transactions._FRESH", 7)
     campaign = Campaign.open(place, "one", plain(horizon=99, total=1000.0))
     assert [z.id for z in campaign.many(calls(0, 30))] == list(range(2, 32))
     assert not prove(place, "one").faults

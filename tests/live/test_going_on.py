@@ -9,14 +9,14 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Ended
-from evenhand.live.changing import Ask
 from evenhand.live.dashboard.axis import Axis
 from evenhand.live.dashboard.page import render_file
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.events import encode, read
+from evenhand.live.fold.changes import Ask
 from evenhand.live.http import app
-from evenhand.live.life import Life
-from evenhand.live.packing import foreign, pack
+from evenhand.live.log.events import encode, read
+from evenhand.live.log.life import Life
+from evenhand.live.log.packing import foreign, pack
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.late import decide_late
 from tests.each import for_each

@@ -7,12 +7,12 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live.commands import policies
-from evenhand.live.events import Event, encode, read
+from evenhand.live.campaigns.commands import policies
+from evenhand.live.fold.opening import Terms
 from evenhand.live.http import app
 from evenhand.live.http.start import Opening, _noted
-from evenhand.live.life import Life
-from evenhand.live.opening import Terms
+from evenhand.live.log.events import Event, encode, read
+from evenhand.live.log.life import Life
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import serving
 from tests.live.test_files import STATED

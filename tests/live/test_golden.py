@@ -2,11 +2,12 @@
 
 import pytest
 
-from evenhand.live import snapshots
+from evenhand.live.fold import snapshots
 from tests.live import golden
 
 RAISE = """the fold of a fixed log is another one than before: {}
-If that is meant, raise FOLD in src/evenhand/live/snapshots.py, so that snapshots of earlier versions are not read, and
+If that is meant, raise FOLD in src/evenhand/live/fold/snapshots.py, so that snapshots of earlier versions are not read,
+and
 write the states anew: python -m tests.live.golden"""
 
 

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from evenhand.live.http import app, doors, heads
-from evenhand.live.http.door import Door
+from evenhand.live.http import app, front
+from evenhand.live.http.front import Door
 from tests.each import for_each
 from tests.live.served import asked, events, opened, serving
 from tests.waits import LONG, until as until_holds
@@ -132,11 +132,11 @@ REFUSED = {
     "a path that is not encoded": first(b"GET /healthz\xff HTTP/1.1"),
     "no host": first(b"GET /healthz HTTP/1.1", b""),
     "two hosts": first(b"GET /healthz HTTP/1.1", 2 * HOST),
-    "a long header": first(b"GET /healthz HTTP/1.1\r\nA: " + b"x" * heads.BYTES),
+    "a long header": first(b"GET /healthz HTTP/1.1\r\nA: " + b"x" * front.BYTES),
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     "a line without CR": b"GET /healthz HTTP/1.1\nHost: localhost\n",
-    "a header without end": b"GET /healthz HTTP/1.1\r\nA: " + b"x" * heads.BYTES,
-    "a first line without end": b"GET /" + b"x" * heads.BYTES,
+    "a header without end": b"GET /healthz HTTP/1.1\r\nA: " + b"x" * front.BYTES,
+    "a first line without end": b"GET /" + b"x" * front.BYTES,
 }
 
 
@@ -215,7 +215,7 @@ def test_a_body_may_be_long_between_chunks(client):
 
 
 def test_the_rest_of_a_request_that_was_answered_has_to_come_in_time(campaign, monkeypatch):
-    monkeypatch.setattr(doors, "SECONDS", 0.3)
+    monkeypatch.setattr(front, "SECONDS", 0.3)
     refused = post(b"1000000").replace(b"application/json", b"text/plain")
     with serving(app(campaign)) as client, connected(client) as line:
         line.sendall(refused)

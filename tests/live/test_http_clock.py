@@ -2,8 +2,8 @@
 
 import pytest
 
-from evenhand.live.events import read
 from evenhand.live.http import app
+from evenhand.live.log.events import read
 from tests.live.served import asked, events, opened, serving
 
 SECOND = 10**6
@@ -90,7 +90,7 @@ def test_a_store_that_is_locked_is_asked_again(tmp_path, ahead, monkeypatch):
 def test_a_campaign_that_a_later_version_decides_for_is_a_conflict(tmp_path, ahead, monkeypatch):
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
-        monkeypatch.setattr("evenhand.live.clocks.deciding", lambda *_: "999.0.0")
+        monkeypatch.setattr("evenhand.live.worker.clocks.deciding", lambda *_: "999.0.0")
         said = client.post("/clock", json=TOLD)
     assert said.status_code == 409
     assert "999.0.0" in said.json()["error"]

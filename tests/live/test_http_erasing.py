@@ -12,19 +12,19 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import CannotErase
 from evenhand.live import Campaign, Conflict
-from evenhand.live.events import is_erased, read
+from evenhand.live.campaigns.tokens import ROLES, Token, Tokens, hash_of
 from evenhand.live.http import app
-from evenhand.live.http.erasing import MOST
+from evenhand.live.http.changes import MOST
+from evenhand.live.log.events import is_erased, read
 from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
 from tests.each import for_each
 from tests.live.served import SHOP, asked, events, opened, serving
 from tests.live.test_several import OTHER, campaigns
 
 SECRET = "a secret of this test"
 TOLD = {"by": "support", "why": "case 1204"}
-NONE = {"erased": 0, "waiting": 0, "unsealed": 0, "unknown": []}
+NONE = {"erased": 0, "waiting": 0, "unsealed": 0, "unknown": [], "segments": []}
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_a_policy_that_cannot_erase_is_a_conflict(client, campaign, monkeypatch)
     def refuse(*given):
         raise CannotErase("a model keeps cases in a form of its own")
 
-    monkeypatch.setattr("evenhand.live.erasing.forget", refuse)
+    monkeypatch.setattr("evenhand.live.worker.erasure.forget", refuse)
     said = client.post("/erase", json={"keys": ["one"], **TOLD})
     assert (said.status_code, said.json()) == (409, {"error": "a model keeps cases in a form of its own"})
     monkeypatch.undo()

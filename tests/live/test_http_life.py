@@ -6,7 +6,7 @@ import time
 import pytest
 
 import evenhand as eh
-from evenhand.live.http import app, readiness
+from evenhand.live.http import app, service
 from tests.live.served import asked, opened, serving
 from tests.waits import until
 
@@ -20,7 +20,7 @@ def campaign(tmp_path):
 
 @pytest.fixture
 def client(campaign, monkeypatch):
-    monkeypatch.setattr(readiness, "_KEPT", 0.0)
+    monkeypatch.setattr(service, "_KEPT", 0.0)
     with serving(app(campaign)) as found:
         yield found
 

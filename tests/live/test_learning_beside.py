@@ -5,13 +5,14 @@ import threading
 import pytest
 
 import evenhand as eh
-from evenhand.live import again, erasing
-from evenhand.live.again import QUIET, Again, is_due
-from evenhand.live.http import app, upkeep
+from evenhand.live.fold import corrections
+from evenhand.live.fold.corrections import QUIET, Again, is_due
+from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker import erasure
+from evenhand.live.worker.worker import Worker
 from tests.live.schedules import same_fold
 from tests.live.served import serving
 from tests.live.test_corrections import POLICY, lived, opened, revised
@@ -25,7 +26,7 @@ SECOND = 10**6
 def beside(monkeypatch):
     """The keys of decisions that others made; the first turns of a fold begin only once there is another one."""
     found, turns, learns = [], [], Worker._learns
-    monkeypatch.setattr(again, "TURN", 10)
+    monkeypatch.setattr(corrections, "TURN", 10)
 
     def learns_beside(self, known):
         turns.append(len(found))
@@ -101,7 +102,7 @@ def test_an_erasure_waits_for_corrections_that_came_while_others_were_learned(mo
 
 @pytest.mark.parametrize("failing", ["first", "every"])
 def test_corrections_are_learned_though_transactions_of_other_threads_fail(failing, monkeypatch):
-    monkeypatch.setattr(again, "TURN", 10)
+    monkeypatch.setattr(corrections, "TURN", 10)
     store = MemoryStore()
     campaign, fails, learn = opened(store), [], Worker._learns
     ids, most = lived(campaign, 150), {"first": 1, "every": 200}[failing]
@@ -159,7 +160,7 @@ def test_an_erasure_does_not_wait_forever(monkeypatch):
 
     monkeypatch.setattr(Worker, "relearn", learning)
     campaign.erase([store.about("shop", ids[5])[0].key])
-    assert len(count) == erasing._TIMES
+    assert len(count) == erasure._TIMES
     assert len(kinds(campaign, "erased")) == 1
     same_fold(campaign, opened(store))
 
@@ -170,7 +171,7 @@ def now():
 
 
 def test_a_silent_server_learns_corrections_that_were_not_due(monkeypatch, now):
-    monkeypatch.setattr(upkeep, "SECONDS", 0.01)
+    monkeypatch.setattr("evenhand.live.campaigns.upkeep.INTERVAL", 0.01)
     store = MemoryStore(lambda: now[0])
     campaign = opened(store)
     ids = lived(campaign, 100)
@@ -211,7 +212,7 @@ def test_soon_after_a_mark_a_silent_campaign_counts_time_in_place_of_events(now)
 
 def test_a_reader_learns_nothing(monkeypatch, tmp_path):
     """A store that takes no writes is as it is, however silent the campaign."""
-    monkeypatch.setattr(again, "QUIET", -(10**18))  # for the time of a reader, which is 0
+    monkeypatch.setattr(corrections, "QUIET", -(10**18))  # for the time of a reader, which is 0
     campaign = opened(SqliteStore(tmp_path / "log.db"))
     revised(campaign, lived(campaign, 30)[3])
     campaign.close()

@@ -6,11 +6,10 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evenhand.live.events import Conflict
-from evenhand.live.leases.ledger import Ledger, Report, body_of, line_in
-from evenhand.live.leases.settling import later
-from evenhand.live.leases.shares import Need, share
-from evenhand.live.leases.units import amount, exponent, units
+from evenhand.live.fold.lease import amount, exponent, units
+from evenhand.live.leases.ledger import Ledger, Need, Report, body_of, line_in, share
+from evenhand.live.leases.settlement import later
+from evenhand.live.log.events import Conflict
 
 TOTALS = {"cents": 800.0}
 ROUNDS = 100  # of each campaign

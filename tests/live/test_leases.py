@@ -10,12 +10,11 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Conflict, Damaged, Ended, Pool, Unknown, open_leased, settle_lease
-from evenhand.live.commands import audit_files, only_campaign
+from evenhand.live.campaigns.commands import audit_files, only_campaign
+from evenhand.live.fold.lease import lease_of
+from evenhand.live.fold.opening import is_pool
 from evenhand.live.leases.commands import told
-from evenhand.live.leases.lease import lease_of
-from evenhand.live.leases.serving import settling
-from evenhand.live.leases.settling import switched
-from evenhand.live.opening import is_pool
+from evenhand.live.leases.settlement import settling, switched
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.lease_worlds import PROBLEM, check_campaign, check_pool, check_together
@@ -112,7 +111,7 @@ def test_only_a_lease_changes_leased_totals(world):
     switched_to = eh.live.switch_campaign(world.stores["north"], "north", world.file, by="Ada", why="a margin")
     assert lease_of(switched_to.encoder) == lease
     assert switched_to.status().accounts["cents"].total == lease.totals["cents"]
-    more = eh.live.coded.of_file(eh.live.coded.Text("problem.toml", FILE)).policy
+    more = eh.live.fold.coded.of_file(eh.live.fold.coded.Text("problem.toml", FILE)).policy
     with pytest.raises(InvalidInput, match="the total 30 that the campaign leases from the pool 'all'"):
         switched_to.switch(more, by="Ada", why="more")
     used = switched_to.status().accounts["cents"]
@@ -237,7 +236,7 @@ def test_a_server_settles_now_and_then(world, monkeypatch):
     north, south = world.opened("north"), world.opened("south")
     north.end(by="Ada", why="so")
     settle_lease(north, world.pool)
-    monkeypatch.setattr("evenhand.live.http.upkeep.SECONDS", 0.01)
+    monkeypatch.setattr("evenhand.live.campaigns.upkeep.INTERVAL", 0.01)
     with settling([south], world.pool):
         until(lambda: south.status().accounts["cents"].total > 59)
     assert world.check()["south"] == pytest.approx(60)

@@ -12,7 +12,7 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Ended, Paused, Unknown
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.life import Life
+from evenhand.live.log.life import Life
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.policy.saving import flatten
@@ -115,6 +115,7 @@ def test_a_paused_campaign_expires_and_says_so():
     assert budget(campaign) == (0.0, 0.0)
     assert campaign.report()["life"] == {
         **ANNA, "state": "paused", "since": 10**9, "patience": 10, "on_expiry": "release", "after": "nothing",
+        "retention": "off", "rule": 0,
     }  # fmt: skip
 
 
@@ -270,7 +271,7 @@ def test_what_is_no_reason_and_no_setting_is_refused(verb, said, field):
 
 def test_a_kind_that_a_later_version_wrote_is_named(monkeypatch):
     campaign = opened("memory://")
-    monkeypatch.setattr("evenhand.live.events.KINDS", ("later",))
+    monkeypatch.setattr("evenhand.live.log.events.KINDS", ("later",))
     with campaign.store.write("shop") as log:
         log.append("later", "{}")
     with pytest.raises(Conflict, match="event 2 is of kind 'later', which this version of evenhand does not know"):

@@ -12,10 +12,10 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
+from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app, serve
 from evenhand.live.http.lines import to_stderr
-from evenhand.live.tokens import Tokens
-from evenhand.live.verbs import Verbs
+from evenhand.live.worker.verbs import Verbs
 from tests.live.served import CASE, asked, opened, serving
 from tests.live.test_several import campaigns
 from tests.live.test_tokens import bearer, entry, write

@@ -1,6 +1,8 @@
 """Metrics of requests, of the process and of where campaigns stand."""
 
+import asyncio
 import itertools
+import os
 import re
 import threading
 from platform import python_version
@@ -9,16 +11,17 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.events import Busy
+from evenhand.live.campaigns.tokens import ROLES, Token
 from evenhand.live.http import app
 from evenhand.live.http.answers import Refused
 from evenhand.live.http.commits import Commits
-from evenhand.live.http.metrics import metrics
+from evenhand.live.http.metrics import ENDS, Requests, metrics
 from evenhand.live.http.places import Place
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.requests import ENDS, Requests
-from evenhand.live.tokens import ROLES, Token
-from tests.live.served import asked, opened, serving
+from evenhand.live.http.service import Served
+from evenhand.live.log.events import Busy
+from evenhand.live.stores.memory import MemoryStore
+from tests.live.served import CASE, SHOP, asked, opened, serving
 from tests.waits import LONG, until
 
 
@@ -108,6 +111,46 @@ def test_the_age_is_that_of_the_last_event(tmp_path, monkeypatch):
         assert values(client.get("/metrics").text, "last_event_age_seconds")[""] == pytest.approx(77.5)
 
 
+def test_the_age_of_the_latest_backup_is_that_of_the_newest_whole_file_of_their_folder(tmp_path):
+    def age():
+        return values(metrics({}, Requests([]), Quotas(), tmp_path / "backups"), "backup_age_seconds")[""]
+
+    assert values(metrics({}, Requests([]), Quotas()), "backup_age_seconds") == {}
+    assert age() == float("inf")  # there is no folder
+    (folder := tmp_path / "backups").mkdir()
+    assert age() == float("inf")
+    for name, old in (("monday.db", 900.0), ("tuesday.db", 300.0), (".wednesday.db.7.evenhand.part", 1.0)):
+        (file := folder / name).touch()
+        os.utime(file, (file.stat().st_atime, file.stat().st_mtime - old))
+    (folder / "of-others").mkdir()
+    assert 300 <= age() < 400
+
+
+def test_events_without_a_snapshot_and_corrections_that_are_not_learned_have_an_age(monkeypatch):
+    clock = [2_000_000_000 * 10**6]
+    campaign = Campaign.open(MemoryStore(now=lambda: clock[0]), "shop", eh.resolving(SHOP, eh.PerAction.of(SHOP)))
+    served = Served(campaign)
+
+    def ages():
+        monkeypatch.setattr("evenhand.live.http.metrics.now", lambda: clock[0] / 1e6)
+        text = metrics({"shop": asyncio.run(served.standing())}, Requests(["shop"]), Quotas())
+        return [values(text, name)[""] for name in ("unsaved_events", "unsaved_seconds", "unlearned_seconds")]
+
+    clock[0] += 5 * 10**6
+    said = campaign.decide(CASE, key="one")
+    assert ages() == [2, 5, 0]  # since the first event
+    campaign.observe(said.id, {"answer": 0})
+    campaign.snapshot()
+    clock[0] += 10**6
+    assert ages() == [0, 0, 0]
+    campaign.observe(said.id, {"answer": 1}, revise=True)
+    clock[0] += 7 * 10**6
+    assert ages() == [1, 7, 7]
+    campaign.relearn()
+    clock[0] += 10**6
+    assert ages() == [2, 8, 0]  # the mark as well
+
+
 def test_the_queue_counts_calls_that_wait(tmp_path):
     go, inside = threading.Event(), threading.Event()
 
@@ -169,7 +212,7 @@ def test_metrics_do_not_wait_for_a_report_and_say_how_old_they_are(tmp_path, mon
         asking = threading.Thread(target=lambda: client.get("/report"))
         asking.start()
         assert inside.wait(LONG)
-        monkeypatch.setattr("evenhand.live.http.served.SOON", 0.01)
+        monkeypatch.setattr("evenhand.live.http.service.SOON", 0.01)
         try:
             text = client.get("/metrics", timeout=LONG / 2).text
             assert values(text, "decisions_total") == {"": 1}
@@ -177,12 +220,12 @@ def test_metrics_do_not_wait_for_a_report_and_say_how_old_they_are(tmp_path, mon
         finally:
             go.set()
             asking.join(LONG)
-        monkeypatch.setattr("evenhand.live.http.served.SOON", LONG)
+        monkeypatch.setattr("evenhand.live.http.service.SOON", LONG)
         assert values(client.get("/metrics").text, "decisions_total") == {"": 2}
 
 
 def test_metrics_of_a_store_that_fails_are_no_earlier_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr("evenhand.live.http.served.SOON", 0.0)
+    monkeypatch.setattr("evenhand.live.http.service.SOON", 0.0)
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
         assert client.get("/metrics").status_code == 200

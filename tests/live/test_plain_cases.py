@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.live.events import encode, read
-from evenhand.live.verbs import in_order
+from evenhand.live.log.events import encode, read
+from evenhand.live.worker.verbs import in_order
 from tests.each import for_each
 
 SHOP = eh.Problem(

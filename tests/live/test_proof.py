@@ -13,7 +13,7 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Damaged
 from evenhand.live.http.answers import describe
-from evenhand.live.proof import Head, prove
+from evenhand.live.log.proof import Head, prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore

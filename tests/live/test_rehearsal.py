@@ -9,14 +9,14 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.kernel import kernels
-from evenhand.live.rehearsal import of_campaign, rehearse
+from evenhand.live.campaigns.rehearsal import of_campaign, rehearse
 
 ROOT = Path(__file__).parents[2]
 SERVED = """
 import sys
 from pathlib import Path
-from evenhand.live.campaign import Campaign
-from evenhand.live.coded import Text, of_file
+from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.fold.coded import Text, of_file
 from evenhand.live.http import app
 from evenhand.run.warm import compiled
 from tests.live.served import serving

@@ -11,14 +11,14 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.client import Client, Observing, RequestRefused
 from evenhand.live import Busy, Conflict, Damaged, Lost, Unknown
-from evenhand.live.deciding import Deciding
-from evenhand.live.events import read
 from evenhand.live.http import app
-from evenhand.live.http.readiness import Readiness
-from evenhand.live.ids import Ids, Restored
+from evenhand.live.http.service import Readiness
+from evenhand.live.log.events import read
+from evenhand.live.log.ids import Ids, Restored
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.worker.batches import Deciding
 from tests.live.restores import run
 from tests.live.schedules import same_fold
 from tests.live.served import CASE, asked, opened, serving
@@ -98,7 +98,7 @@ def test_every_way_by_which_ids_leave_says_them(tmp_path):
     assert ids[-1] - ids[1] == 4
     assert max(ids) < 10**15, "spreadsheets keep 15 digits"
     assert list(campaign.decisions()["id"]) == ids
-    eh.live.exports.export(campaign.store, "c", tmp_path / "out.jsonl")
+    eh.live.campaigns.exports.export(campaign.store, "c", tmp_path / "out.jsonl")
     assert [json.loads(line)["id"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == ids
     campaign.save_report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()

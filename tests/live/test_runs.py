@@ -11,8 +11,8 @@ from numba.core.errors import NumbaError
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, EvenhandWarning, InvalidInput
 from evenhand.live import Campaign
-from evenhand.live.events import read
-from evenhand.live.runs import fold_runs
+from evenhand.live.fold.runs import fold_runs
+from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.cases import StatedCase
 from evenhand.policy.kernels import events as entering
@@ -128,7 +128,7 @@ def same(one, other):
 
 @for_each("seed", range(4))
 def test_runs_leave_the_state_of_single_events(policy, seed, entered, monkeypatch):
-    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    monkeypatch.setattr("evenhand.live.fold.runs._FEW", 3)
     single, runs, fold, fold_all = Log(policy, seed).folds()
     plans, plan = [], entering.Entering._plan
     monkeypatch.setattr(entering.Entering, "_plan", lambda *told: plans.append(plan(*told)))
@@ -142,7 +142,7 @@ def test_runs_leave_the_state_of_single_events(policy, seed, entered, monkeypatc
 @pytest.mark.slow
 def test_observations_for_which_arrays_grow_are_entered_by_python(entered, monkeypatch):
     """An action has room for 256 observations at first."""
-    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    monkeypatch.setattr("evenhand.live.fold.runs._FEW", 3)
     problem = eh.Problem(
         actions=("none", "letter"),
         features=(eh.Numeric("age", 20, 60),),
@@ -173,7 +173,7 @@ def test_what_waits_can_be_settled_afterwards(policy):
 
 @pytest.mark.parametrize("text", ['{"y": 1', "[1]", '{"y":{"answer":7,"cents":0}}', '{"y":{"answer":1}}'])
 def test_a_wrong_event_is_refused_where_single_events_refuse_it(text, monkeypatch):
-    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    monkeypatch.setattr("evenhand.live.fold.runs._FEW", 3)
     log = Log(shop(), 6)
     events = list(log.campaign.events())
     at = next(i for i, e in enumerate(events) if i > 200 and e.kind == "observed")
@@ -189,7 +189,7 @@ def test_a_wrong_event_is_refused_where_single_events_refuse_it(text, monkeypatc
 
 
 def test_a_damaged_outcome_is_refused_where_it_was_corrected_before(monkeypatch):
-    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    monkeypatch.setattr("evenhand.live.fold.runs._FEW", 3)
     log = Log(shop(), 6)
     events = list(log.campaign.events())
     at = next(i for i, e in enumerate(events) if i > 200 and e.kind == "observed")
@@ -205,7 +205,7 @@ def test_a_damaged_outcome_is_refused_where_it_was_corrected_before(monkeypatch)
 
 @pytest.mark.parametrize("flag", ["f", "r"])
 def test_a_decision_without_one_of_its_flags_is_refused(flag, monkeypatch):
-    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    monkeypatch.setattr("evenhand.live.fold.runs._FEW", 3)
     log = Log(shop(), 6)
     events = list(log.campaign.events())
     at = next(i for i, e in enumerate(events) if i > 200 and e.kind == "decided")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evenhand.live import folding
-from evenhand.live.fold import Fold
-from evenhand.live.runs import fold_runs
+from evenhand.live.fold import folding
+from evenhand.live.fold.fold import Fold
+from evenhand.live.fold.runs import fold_runs
 from evenhand.policy.kernels import events as entering
 from tests.live.test_audit_in_parallel import lived
 from tests.live.test_runs import same
@@ -18,8 +18,8 @@ def single(fold, events, coming):
 def test_a_life_is_folded_in_runs_to_the_state_of_single_events(seed, tmp_path, monkeypatch, entered):
     for name in ("_PAYS_LOADED", "_PAYS_KEPT", "_PAYS"):
         monkeypatch.setattr(entering, name, 0)
-    monkeypatch.setattr("evenhand.live.runs._FEW", 2)
-    monkeypatch.setattr("evenhand.live.worker.fold_runs", single)
+    monkeypatch.setattr("evenhand.live.fold.runs._FEW", 2)
+    monkeypatch.setattr("evenhand.live.worker.worker.fold_runs", single)
     monkeypatch.setattr(folding, "fold_runs", single)
     campaign = lived(f"sqlite:///{tmp_path / 'x.db'}", seed, erase=seed == 3, rounds=120)
     kinds = {event.kind for event in campaign.events()}

@@ -4,9 +4,11 @@ import time
 
 import pytest
 
-from evenhand.live.fold import Rewritten
-from evenhand.live.worker import Worker
+from evenhand.live.fold.fold import Rewritten
+from evenhand.live.worker.worker import Worker
 from tests.live.schedules import Schedule
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*is superseded")
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +26,11 @@ def test_a_few_schedules(part):
 def test_a_few_schedules_of_a_policy_that_learns():
     for seed in range(40):
         played(Schedule(seed, learns=True))
+
+
+def test_a_few_schedules_of_problem_files_whose_workers_start_with_the_first_one():
+    for seed in range(20):
+        played(Schedule(seed, files=True))
 
 
 @pytest.mark.slow

@@ -4,8 +4,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign, open_campaign
+from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
-from evenhand.live.tokens import Tokens
 from tests.live.served import CASE, opened, serving
 from tests.live.test_files import STATED
 from tests.live.test_several import campaigns

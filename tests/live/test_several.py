@@ -12,10 +12,10 @@ from evenhand.cli import main
 from evenhand.client import Client, RequestRefused
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Campaign
-from evenhand.live.http import app, readiness
+from evenhand.live.campaigns.tokens import Token, Tokens, hash_of
+from evenhand.live.http import app, service
 from evenhand.live.http.places import NEEDED
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.tokens import Token, Tokens, hash_of
 from tests.live.served import SHOP, asked, events, opened, serving
 from tests.live.test_files import STATED
 from tests.live.test_serve import server
@@ -220,7 +220,7 @@ def test_readiness_names_the_campaign(both):
 
 def test_readiness_says_which_campaigns_do_not_decide(client, both, monkeypatch):
     """Outcomes have to arrive at them, so the server is ready."""
-    monkeypatch.setattr(readiness, "_KEPT", 0.0)
+    monkeypatch.setattr(service, "_KEPT", 0.0)
     both[0].pause(by="anna", why="no printer")
     both[1].end(by="anna", why="it is over")
     said = client.get("/readyz")

@@ -12,9 +12,9 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import ConcurrentUse, InvalidInput
 from evenhand.live import Busy, Campaign
-from evenhand.live.sharing import Sharing
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.worker.transactions import Sharing
 from tests.live.served import CASE, SHOP, events, opened
 from tests.waits import LONG, until
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 import evenhand as eh
-from evenhand.live.fold import Fold
+from evenhand.live.fold.fold import Fold
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker.worker import Worker
 from tests.live.schedules import same_fold
 from tests.live.served import CASE, SHOP
 

@@ -105,7 +105,7 @@ def alone(program, path):
 START = """
 import os, resource, signal, sys
 from evenhand.core.errors import ConcurrentUse
-from evenhand.live.events import Busy
+from evenhand.live.log.events import Busy
 from evenhand.live.stores.sqlite import SqliteStore
 path = sys.argv[1]
 def append(store, body="{}"):

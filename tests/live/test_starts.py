@@ -11,10 +11,11 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandWarning, InvalidInput
-from evenhand.live import Conflict, Unknown, files
-from evenhand.live.events import Busy, encode
-from evenhand.live.files import open_campaign, switch_campaign
+from evenhand.live import Conflict, Unknown
+from evenhand.live.campaigns import files
+from evenhand.live.campaigns.files import open_campaign, switch_campaign
 from evenhand.live.http import start
+from evenhand.live.log.events import Busy, encode
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.lease_worlds import PROBLEM as LEASED
@@ -259,7 +260,9 @@ def test_a_worker_that_starts_during_a_switch_continues_with_it(place, monkeypat
     monkeypatch.setattr(files, "begin", begun)
     with open_campaign(store, "post", file if given else None) as two:
         assert len(times) == 2
-        assert two._worker.fold.mark == eh.live.coded.of_file(eh.live.coded.Text.of(next_)).policy.fingerprint()
+        assert (
+            two._worker.fold.mark == eh.live.fold.coded.of_file(eh.live.fold.coded.Text.of(next_)).policy.fingerprint()
+        )
         assert decided(two, 12, 3)
 
 

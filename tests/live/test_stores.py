@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Conflict
-from evenhand.live.events import digest
+from evenhand.live.log.events import digest
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, kinds
 from evenhand.live.stores.sqlite import SqliteStore

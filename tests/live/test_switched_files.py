@@ -8,11 +8,11 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live.coded import Text, of_file
-from evenhand.live.commands import policies
-from evenhand.live.history import History
+from evenhand.live.campaigns.commands import policies
+from evenhand.live.campaigns.history import History
+from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.limits import used_up
 from evenhand.live.http import app
-from evenhand.live.limits import used_up
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.schedules import same_fold
 from tests.live.served import serving

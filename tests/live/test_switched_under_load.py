@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.live.commands import audit_files
+from evenhand.live.campaigns.commands import audit_files
 from evenhand.live.http import app
 from tests.live.schedules import same_fold
 from tests.live.served import serving

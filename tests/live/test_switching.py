@@ -9,9 +9,9 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Campaign, Conflict
-from evenhand.live.events import digest, read
+from evenhand.live.log.events import digest, read
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker.worker import Worker
 from evenhand.policy.saving import flatten
 from tests.live.schedules import same_fold
 
@@ -258,7 +258,7 @@ def test_corrections_on_both_sides_of_a_switch_are_learned_in_their_places(on_ex
 
 def replayed(campaign, old, new, on_expiry, changed):
     """The state of a loop that carries out the decisions of a log, and learns the last outcomes at once."""
-    from evenhand.live.packing import unpack
+    from evenhand.live.log.packing import unpack
 
     loop = Loop(old, on_expiry)
     for event in campaign.events():

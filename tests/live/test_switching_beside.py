@@ -13,9 +13,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign, Conflict
-from evenhand.live.again import Again
-from evenhand.live.anew import Anew
-from evenhand.live.fold import Fold
+from evenhand.live.fold.corrections import Again, Anew
+from evenhand.live.fold.fold import Fold
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect

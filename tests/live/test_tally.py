@@ -8,9 +8,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.dashboard import uses
+from evenhand.live.dashboard.counts import MOST, Span, Spans
 from evenhand.live.dashboard.sections import Readings
 from evenhand.live.dashboard.sections.budgets import budgets
-from evenhand.live.dashboard.spans import MOST, Span, Spans
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.uses import Uses
 from tests.live.served import SHOP

@@ -1,5 +1,7 @@
 """A tally that is kept in the store is that of the log, bit for bit; any other is ignored."""
 
+import hashlib
+
 import pytest
 
 import evenhand as eh
@@ -24,7 +26,7 @@ def read(campaign):
 
 def written(campaign, tally):
     """All that a tally has but for its campaign, and what follows from the policy, as bytes."""
-    apart = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "uses")
+    apart = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "_end", "uses")
     *_, last = campaign.events()
     return dump({name: value for name, value in vars(tally).items() if name not in apart}, last)
 
@@ -90,7 +92,7 @@ def test_a_tally_is_read_and_not_the_log(tmp_path, monkeypatch):
 
 def test_a_tally_is_kept_though_nobody_asks_for_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr(of_tally, "EVERY", 100)
-    monkeypatch.setattr("evenhand.live.http.upkeep.EVERY", 100)
+    monkeypatch.setattr("evenhand.live.http.service.EVERY", 100)
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
         client.post("/decide", json=[{"key": f"{i}", "case": CASE} for i in range(150)])
@@ -138,10 +140,10 @@ def test_damaged_and_foreign_tallies_are_ignored(one, monkeypatch):
     seq, blob = store.snapshot(name, mark)
     expected = written(campaign, whole(campaign, monkeypatch))
     events = list(campaign.events())
-    state = restore(blob, events[-1], of_tally._CLASSES)
+    state = restore(blob, events[-1].seq, events[-1].hash, of_tally._CLASSES)
     other = events[-1]._replace(hash=32 * b"x")
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "__version__", "0.0.9")
+        patched.setattr(keeping, "TALLY", 0)
         earlier = dump(state, events[-1])
     lacking = dump({k: z for k, z in state.items() if k != "bins"}, events[-1])
     state["spans"].new = 1
@@ -171,4 +173,13 @@ def test_what_cannot_be_kept_is_no_tally(one):
     with pytest.raises(TypeError, match="a tally has a set, which cannot be kept"):
         dump({"found": {1}}, last)
     with pytest.raises(BrokenTally, match="another log"):
-        restore(dump({}, last), None, {})
+        restore(dump({}, last), last.seq, b"another", {})
+
+
+def test_the_number_of_a_tally_stands_for_its_fields(one):
+    campaign, _ = one
+    names = {kind.__name__: sorted(keeping._names(kind)) for kind in of_tally._OBJECTS}
+    told = hashlib.sha256(repr((sorted(Tally._state.fget(read(campaign))), sorted(names.items()))).encode()).hexdigest()
+    assert (keeping.TALLY, told[:16]) == (1, "d8eb1749e2f37ece"), (
+        "raise TALLY, as seals of earlier versions keep tallies, and say how"
+    )

@@ -7,9 +7,9 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandWarning, InvalidInput
-from evenhand.live.backups import backup, restore
-from evenhand.live.events import Busy, Conflict, read
-from evenhand.live.files import open_campaign, switch_campaign
+from evenhand.live.campaigns.backups import backup, restore
+from evenhand.live.campaigns.files import open_campaign, switch_campaign
+from evenhand.live.log.events import Busy, Conflict, read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.test_files import STATED
@@ -68,8 +68,8 @@ def test_a_log_as_long_as_the_warm_up_takes_its_place(files):
 def test_a_campaign_that_was_opened_with_a_warm_up_keeps_it(files):
     """One of before says nothing of what was learned, and its policy is that of its file."""
     log, file, store = files
-    stated = eh.live.coded.of_log(eh.live.coded.Text.of(file), log)
-    teacher = eh.live.files.Rows(log)
+    stated = eh.live.fold.coded.of_log(eh.live.fold.coded.Text.of(file), log)
+    teacher = eh.live.campaigns.files.Rows(log)
     campaign = eh.Campaign.open(store, "post", stated.policy, encoder=stated.coded, teacher=teacher)
     decided(campaign, n=3)
     campaign.close()

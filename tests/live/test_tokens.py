@@ -9,11 +9,12 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live import open_campaign, tokens
+from evenhand.live import open_campaign
+from evenhand.live.campaigns import tokens
+from evenhand.live.campaigns.tokens import ANYONE, ROLES, Token, Tokens, hash_of, read_file
 from evenhand.live.http import app, serve
 from evenhand.live.http.places import NEEDED, OTHER, Places
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.tokens import ANYONE, ROLES, Token, Tokens, hash_of, read_file
 from tests.each import for_each
 from tests.live.served import asked, opened, serving
 from tests.live.test_files import STATED

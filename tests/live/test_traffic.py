@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.cli import main
-from evenhand.live.events import read
+from evenhand.live.log.events import read
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.test_files import STATED
 from tests.live.test_serve import server

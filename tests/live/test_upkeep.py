@@ -8,9 +8,9 @@ import pytest
 from fastapi import FastAPI
 
 import evenhand as eh
-from evenhand.live import again
-from evenhand.live.events import encode
-from evenhand.live.http import add_errors, app, router, upkeep
+from evenhand.live.fold import corrections
+from evenhand.live.http import add_errors, app, router
+from evenhand.live.log.events import encode
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.schedules import same_fold
 from tests.live.served import serving
@@ -25,8 +25,8 @@ NEW = eh.pgd(SHOP, eh.PerAction.of(SHOP), warmup=4)
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch, _nothing_in_between):
-    monkeypatch.setattr(upkeep, "SECONDS", 0.05)
-    monkeypatch.setattr(again, "TURN", 20)
+    monkeypatch.setattr("evenhand.live.campaigns.upkeep.INTERVAL", 0.05)
+    monkeypatch.setattr(corrections, "TURN", 20)
 
 
 def mine(campaign):
@@ -61,7 +61,7 @@ def test_what_is_due_is_learned_however_few_events_came_since_it_was_asked():
     ids = lived(campaign, 300)
     revised(campaign, ids[0])
     worker = campaign._worker
-    while not again.is_due(worker.folding, worker.fold):
+    while not corrections.is_due(worker.folding, worker.fold):
         assert not campaign.refresh()
         with store.write("shop") as log:
             log.append("clock", encode({"due": 2**50}))

@@ -12,12 +12,12 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Damaged
-from evenhand.live.events import encode, read
-from evenhand.live.proof import prove
+from evenhand.live.log.events import encode, read
+from evenhand.live.log.proof import prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.worker import Worker
+from evenhand.live.worker.worker import Worker
 from tests.live import version_1
 from tests.live.test_proof import POLICY, filled
 
@@ -133,21 +133,21 @@ def test_tables_of_a_later_version_are_refused_by_name(tmp_path, url, capsys):
 
     filled(SqliteStore(tmp_path / "log.db")).close()
     with closing(sqlite3.connect(tmp_path / "log.db")) as db:
-        db.execute("PRAGMA user_version = 4")
+        db.execute("PRAGMA user_version = 5")
     filled(connect(url))
     with asked(url) as db:
-        db.execute("UPDATE evenhand_schema SET version = 4")
+        db.execute("UPDATE evenhand_schema SET version = 5")
     for one in (f"sqlite:///{tmp_path}/log.db", url):
         for call in (connect, connect_to_read):
-            with pytest.raises(InvalidInput, match=r"store: expected tables of version 3 at most.*got version 4"):
+            with pytest.raises(InvalidInput, match=r"store: expected tables of version 4 at most.*got version 5"):
                 call(one)
     assert main(["audit", f"sqlite:///{tmp_path}/log.db"]) == 2
-    assert "got version 4" in capsys.readouterr().err
+    assert "got version 5" in capsys.readouterr().err
 
 
 def upgraded(monkeypatch, version):
     """This process has another version of evenhand."""
-    for module in ("worker", "snapshots", "versions"):
+    for module in ("worker.worker", "fold.snapshots", "log.versions"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", version)
 
 
@@ -221,20 +221,20 @@ def test_the_earlier_version_answers_while_a_later_one_folds(meanwhile, monkeypa
 
 
 def test_a_snapshot_outlives_a_version_that_folds_to_the_same_states(monkeypatch):
-    from evenhand.live.snapshots import BrokenSnapshot, dump, restore
+    from evenhand.live.fold.snapshots import BrokenSnapshot, dump, restore
 
     campaign = eh.Campaign.open("memory://", "coins", POLICY)
     blob = dump(campaign._worker.fold)
     upgraded(monkeypatch, "99.0")
     assert not restore(campaign._worker.folding.fresh(), blob)
-    monkeypatch.setattr("evenhand.live.snapshots.FOLD", 0)
+    monkeypatch.setattr("evenhand.live.fold.snapshots.FOLD", 0)
     with pytest.raises(BrokenSnapshot, match=r"version .* of evenhand wrote it, whose states differ"):
         restore(campaign._worker.folding.fresh(), blob)
     restore(campaign._worker.folding.fresh(), blob, any_version=True)
 
 
 def test_a_snapshot_whose_arrays_are_others_is_not_read(monkeypatch):
-    from evenhand.live.snapshots import BrokenSnapshot, dump, restore
+    from evenhand.live.fold.snapshots import BrokenSnapshot, dump, restore
 
     campaign = eh.Campaign.open("memory://", "coins", POLICY)
     blob = dump(campaign._worker.fold)

@@ -7,10 +7,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.files import open_campaign
+from evenhand.live.campaigns.files import open_campaign
 from evenhand.live.http import app
-from evenhand.live.recalling import recall
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.worker.explanation import recall
 from evenhand.models import BayesianLogistic, BayesianRidge
 from tests.live.served import serving
 from tests.live.test_files import STATED

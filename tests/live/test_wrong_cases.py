@@ -8,9 +8,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live import cases, verbs
-from evenhand.live.deciding import Deciding
+from evenhand.live.fold import cases
 from evenhand.live.http import app
+from evenhand.live.worker import verbs
+from evenhand.live.worker.batches import Deciding
 from tests.live.served import serving
 
 POST = Path(__file__).parents[2] / "deploy" / "problem.toml"

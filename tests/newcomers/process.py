@@ -1,6 +1,6 @@
 """Stores by name that end with the process, for `process://NAME`."""
 
-from evenhand.live.stores.base import unknown_url
+from evenhand.live.log.store import unknown_url
 from evenhand.live.stores.memory import MemoryStore
 
 _STORES: dict[str, MemoryStore] = {}

@@ -8,7 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live.exports import export
+from evenhand.live.campaigns.exports import export
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.offline import Evidence, curve, for_whom, from_bandit_feedback, to_bandit_feedback, value
 from evenhand.problem import Budget, Groups, Outcome, Problem

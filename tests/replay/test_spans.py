@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.files import open_campaign
+from evenhand.live.campaigns.files import open_campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.logs.log import environment, read_rows
 from evenhand.logs.problem_file import parse

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 AFTER = """\
 what follows the horizon: "nothing" is played, decisions are refused ("stop"), or "go on" with what is left of the
 budgets"""
+OF_LOG = "that the policy learned from (default: what the store keeps of it)"
 _SQLITE = b"SQLite format 3"  # how the file of a store begins
 _STORE = re.compile(r"(sqlite|postgres|postgresql|memory):/")  # a path drops slashes, so that it has a single one
 
@@ -103,6 +104,12 @@ def add_reason(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log, such as a ticket")
 
 
+def add_segments(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take the folder of the segments of a log."""
+    parser.add_argument("--segments", type=Path, default=None, metavar="FOLDER",
+                        help="with the segments to which `evenhand seal` moved events")  # fmt: skip
+
+
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Let a parser take a log."""
     parser.add_argument(
@@ -123,7 +130,7 @@ def source_of(text: str, campaign: str | None) -> Source:
         Unknown, InvalidInput: there is no such store or campaign, or one is named for a file.
     """
     if is_store(text):
-        from evenhand.live.decided import decisions
+        from evenhand.live.campaigns.decisions import decisions
 
         return decisions(text, campaign)
     if campaign is not None:
@@ -152,7 +159,7 @@ def refuse_swapped(o: argparse.Namespace) -> None:
         for value in values if isinstance(values, list) else [values]:
             if action.dest != "store" and _STORE.match(str(value)):
                 from evenhand.core.errors import InvalidInput
-                from evenhand.live.stores.base import shown_url
+                from evenhand.live.log.store import shown_url
 
                 got = f"{shown_url(store)}, and a store as {action.metavar}; the order is: {_order(o.parser)}"
                 raise InvalidInput("store", "one such as sqlite:///email.db", got)

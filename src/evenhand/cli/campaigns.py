@@ -6,16 +6,25 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from evenhand.cli.arguments import AFTER, add_campaign, add_command, add_name, add_reason, add_store
+from evenhand.cli.arguments import (
+    AFTER,
+    OF_LOG,
+    add_campaign,
+    add_command,
+    add_name,
+    add_reason,
+    add_segments,
+    add_store,
+)
 
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
 
     Kind = Literal["paused", "resumed", "ended", "changed"]
 
-OF_LOG = "that the policy learned from (default: what the store keeps of it)"
+
 SWITCH = """\
 Continue with another problem file: other budgets, goals or settings, or an action that is added or withdrawn. What was
 spent stays spent, and if the file allows it, prices and the model stay as well. Running servers read the file from the
@@ -45,9 +54,9 @@ Take the cases and keys of decisions out of the log of a campaign of a problem f
 those of some keys, or all before a date. What was played, what it cost and its outcomes stay, so sums and hashes do not
 change. Decisions that wait for their outcomes are refused by --key, and skipped by --before.
 
-Earlier states can then no longer be computed: audit first. The campaign continues, and accepts another policy only if
-that adopts the state, as with another rate, total, horizon or objective. It accepts no other actions, constraints,
-features or policies: switch first.
+Earlier states can then no longer be computed: audit first. The campaign continues and can be switched. A policy that
+adopts the state, as with another rate, total, horizon, objective or an appended action, keeps all that was learned;
+another model, recipe or set of constraints keeps the books, and learns again from the decisions that are left.
 Earlier backups and exports still contain what was erased. Without --key and --before the files are cleaned again, as
 after an erasure that was interrupted."""
 AUDIT = """\
@@ -57,8 +66,8 @@ REPORT = """\
 Write the page that `evenhand serve` shows, as one HTML file that loads nothing: budgets and their pace, constraints by
 group, actions over time, outcomes, and the latest decisions."""
 _WARNING = (
-    "note: after an erasure this campaign accepts another rate, total, horizon or objective, but no other actions, "
-    "constraints, features or policies, as these would have to learn from what is gone"
+    "note: after an erasure, a switch to another model, recipe or constraints keeps the books, but has to learn again "
+    "from the decisions that are left; one to other groups or spans of time is refused"
 )
 _SERVERS = "Servers follow at their next request; the log records who asked and why."
 _LIFE: dict[str, tuple[Kind, str, str]] = {
@@ -75,9 +84,9 @@ _LIFE: dict[str, tuple[Kind, str, str]] = {
     ),
     "change": (
         "changed",
-        "change patience, what happens to expired decisions, or what follows the horizon",
-        "State one of --patience, --on-expiry and --after, or several. Waiting decisions keep the deadline that they "
-        "were given; what expires from now on is treated as --on-expiry says.",
+        "change patience, what happens to expired decisions, what follows the horizon, or the retention",
+        "State one of --patience, --on-expiry, --after and --retention, or several. Waiting decisions keep the "
+        "deadline that they were given; what expires from now on is treated as --on-expiry says.",
     ),
 }
 
@@ -122,6 +131,7 @@ def _add_audit(commands: Commands) -> None:
                        help="relative tolerance of numbers, on another machine (default: 0)")  # fmt: skip
     audit.add_argument("--head", default=None, metavar="NUMBER:HASH",
                        help="an event that an earlier audit named: the log must still have it")  # fmt: skip
+    add_segments(audit)
     audit.add_argument("--jobs", type=int, default=1, metavar="N",
                        help="processes that share the log, split at snapshots (default: 1)")  # fmt: skip
 
@@ -136,6 +146,8 @@ def _add_life(commands: Commands) -> None:
                                 help="after which the outcome of a new decision is overdue")  # fmt: skip
             parser.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
                                 help="what happens to budgets held by decisions that become overdue")  # fmt: skip
+            parser.add_argument("--retention", default=None, metavar="DAYS",
+                                help='after which cases and keys are erased, such as "90 days", or "off"')  # fmt: skip
             parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None, help=AFTER)
 
 
@@ -156,6 +168,7 @@ def _add_erase(commands: Commands) -> None:
 def _add_export(commands: Commands) -> None:
     export = add_command(commands, "export", "write the decisions of a live campaign to a file", EXPORT, _export)
     add_campaign(export)
+    add_segments(export)
     export.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write; it is replaced")
     export.add_argument("--format", choices=("csv", "jsonl", "parquet", "obp", "vw"), default=None,
                         help="(default: given by the file extension)")  # fmt: skip
@@ -177,7 +190,7 @@ def _add_report(commands: Commands) -> None:
 
 
 def _switch(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import switch_file
+    from evenhand.live.campaigns.commands import switch_file
 
     found = switch_file(o.store, o.campaign, o.problem, o.log, o.by, o.why, o.expected)
     print("nothing to do: the campaign runs under this problem file" if found is None else found)
@@ -185,7 +198,7 @@ def _switch(o: argparse.Namespace) -> int:
 
 
 def _problem(o: argparse.Namespace) -> int:
-    from evenhand.live.kept import kept_problem
+    from evenhand.live.campaigns.reading import kept_problem
 
     kept = kept_problem(o.store, o.campaign)
     for note in kept.notes():
@@ -195,24 +208,26 @@ def _problem(o: argparse.Namespace) -> int:
 
 
 def _audit(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import audit_files
+    from evenhand.live.campaigns.commands import audit_files
 
-    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head, o.jobs)
+    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head, o.jobs, o.segments)
     print(found)
     return 0 if found.clean else 1
 
 
 def _change(o: argparse.Namespace, kind: Kind) -> int:
-    from evenhand.live.changing import Ask
-    from evenhand.live.life_commands import write_change
+    from evenhand.live.campaigns.reading import write_change
+    from evenhand.live.fold.changes import Ask, days_of
 
-    settings = (o.patience, o.on_expiry, o.after) if kind == "changed" else ()
+    settings: tuple[Any, ...] = ()
+    if kind == "changed":
+        settings = o.patience, o.on_expiry, o.after, None if o.retention is None else days_of(o.retention)
     print(write_change(o.store, o.campaign, Ask(kind, o.by, o.why, *settings)))
     return 0
 
 
 def _erase(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import erase_file
+    from evenhand.live.campaigns.commands import erase_file
 
     if o.key or o.before is not None:
         if not (o.by and o.why):
@@ -223,15 +238,15 @@ def _erase(o: argparse.Namespace) -> int:
 
 
 def _export(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import write_decisions
+    from evenhand.live.campaigns.commands import write_decisions
 
-    count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed, o.verbatim)
+    count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed, o.verbatim, o.segments)
     print(f"written: {o.out}, {count:,} decisions")
     return 0
 
 
 def _report(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import write_report
+    from evenhand.live.campaigns.commands import write_report
 
     write_report(o.store, o.campaign, o.out, o.log)
     print(f"written: {o.out}")

@@ -25,7 +25,7 @@ GROUPS = {
     "ask a log of your own": ("draft", "value", "curve", "assign", "replay"),
     "decide for real": ("serve", "pool", "token", "report", "problem", "audit", "export"),
     "change a campaign": ("switch", "pause", "resume", "end", "change", "erase", "clock"),
-    "keep a campaign": ("archive", "backup", "restore"),
+    "keep a campaign": ("archive", "backup", "restore", "seal"),
     "simulate": ("sweep", "reproduce"),
     "set up": ("warm",),
 }

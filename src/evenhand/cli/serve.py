@@ -108,6 +108,8 @@ def _add_serve(commands: Commands) -> None:
                        help="the tokens that clients may carry, as `evenhand token` prints them")  # fmt: skip
     serve.add_argument("--log", choices=("json", "text"), default=None,
                        help="write a line per request to stderr (default: warnings and errors only)")  # fmt: skip
+    serve.add_argument("--backups", type=Path, default=None, metavar="FOLDER",
+                       help="the folder of the backups, whose age is then a metric")  # fmt: skip
 
 
 def _add_token(commands: Commands) -> None:
@@ -132,8 +134,8 @@ def _add_pool(commands: Commands) -> None:
 
 
 def _serve(o: argparse.Namespace) -> int:
+    from evenhand.live.campaigns.tokens import Tokens
     from evenhand.live.http.start import Address, Opening, names_of, serve_files
-    from evenhand.live.tokens import Tokens
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
@@ -167,7 +169,7 @@ def _serve(o: argparse.Namespace) -> int:
     token = single if o.tokens is None else Tokens(o.tokens, single)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
-        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log)
+        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log, o.backups)
         each = dict(zip(names, o.problem, strict=True)) if o.problem else dict.fromkeys(names)
         serve_files(each, o.store, opening, at)
     print("stopped; the log has everything that was answered")
@@ -175,7 +177,7 @@ def _serve(o: argparse.Namespace) -> int:
 
 
 def _token(o: argparse.Namespace) -> int:
-    from evenhand.live.tokens import Token, hash_of, new_token
+    from evenhand.live.campaigns.tokens import Token, hash_of, new_token
 
     made = new_token()
     campaigns = None if o.campaign is None else tuple(o.campaign)

@@ -123,7 +123,7 @@ def _asked(given: dict[str, str]) -> dict[str, str]:
 
 
 def _warm(o: argparse.Namespace) -> int:
-    from evenhand.live.rehearsal import of_campaign
+    from evenhand.live.campaigns.rehearsal import of_campaign
     from evenhand.run.warm import common, warm
 
     print(warm(common() if o.problem is None else of_campaign(o.problem)))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.cli.arguments import add_campaign, add_command, add_reason
+from evenhand.cli.arguments import OF_LOG, add_campaign, add_command, add_reason
 
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 ARCHIVE = """\
 Write the log of a campaign that has ended, with no decision waiting, to a read-only file, and print its head, to be
 kept elsewhere. The file has the format of `evenhand backup`; the campaign stays in the store."""
+SEAL = """\
+Move old events of a campaign of a problem file out of its store to a new file in a folder, a segment, while servers
+run. The file is checked before anything goes. The state and the counts at its end stay in the log, so decisions and
+reports are as before; keys stay used, and decisions that wait stay. Settled decisions in a segment take no corrections
+and no erasures. Audits and exports read the segments with --segments FOLDER: copy the folder as you do backups."""
 BACKUP = """\
 Copy all campaigns of a store, as they are at one moment, to a new file, while servers run. The file is an SQLite
 store: audit, report and export read it, even from read-only media, and `evenhand restore` makes a store of it."""
@@ -43,6 +48,16 @@ def add(commands: Commands) -> None:
     restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
     add_reason(restore)
 
+    line = "move old events of a live campaign to a file, while it runs"
+    seal = add_command(commands, "seal", line, SEAL, _seal)
+    add_campaign(seal)
+    seal.add_argument("folder", type=Path, metavar="FOLDER", help="where the segments of the campaign are")
+    seal.add_argument("--before", default=None, metavar="DATE",
+                      help="events before a date or time in UTC, such as 2026-01-31, or the number of an event "
+                      "(default: a day ago)")  # fmt: skip
+    seal.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
+    add_reason(seal)
+
     line = "let a live campaign follow the clock again, after the clock was wrong"
     clock = add_command(commands, "clock", line, CLOCK, _clock)
     add_campaign(clock)
@@ -53,14 +68,21 @@ def add(commands: Commands) -> None:
 
 
 def _archive(o: argparse.Namespace) -> int:
-    from evenhand.live.life_commands import write_archive
+    from evenhand.live.campaigns.reading import write_archive
 
     print(f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
     return 0
 
 
+def _seal(o: argparse.Namespace) -> int:
+    from evenhand.live.campaigns.reading import seal_file
+
+    print(seal_file(o.store, o.campaign, o.folder, o.before, o.by, o.why, o.log))
+    return 0
+
+
 def _backup(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import backup
+    from evenhand.live.campaigns.backups import backup
 
     heads = backup(o.store, o.file)
     print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
@@ -68,7 +90,7 @@ def _backup(o: argparse.Namespace) -> int:
 
 
 def _restore(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import restore
+    from evenhand.live.campaigns.backups import restore
 
     heads = restore(o.file, o.store, by=o.by, why=o.why)
     print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
@@ -76,7 +98,7 @@ def _restore(o: argparse.Namespace) -> int:
 
 
 def _clock(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import reset_clock
+    from evenhand.live.campaigns.commands import reset_clock
 
     print(reset_clock(o.store, o.campaign, o.why, o.by))
     return 0

@@ -45,6 +45,7 @@ class Erased:
     waiting: int  # before the date, which were left as they wait for their outcomes
     unsealed: int  # before the date, which were left as an earlier version of evenhand wrote them
     unknown: tuple[str, ...]  # keys that have no decision
+    segments: tuple[str, ...] = ()  # files with decisions before the date, which are erased by deleting these
 
 
 class Client:
@@ -193,6 +194,7 @@ class Client:
         patience: float | None = None,
         on_expiry: Literal["hold", "fallback", "release"] | None = None,
         after: Literal["nothing", "stop", "go on"] | None = None,
+        retention: float | Literal["off"] | None = None,
     ) -> bool:
         """Change settings from now on, as `Campaign.change` does; returns False if they already have these values.
 
@@ -201,8 +203,10 @@ class Client:
             patience: seconds until an outcome is overdue, for decisions from now on.
             on_expiry: what happens to budgets that overdue decisions hold.
             after: whether nothing is played, nothing is decided, or decisions go on after the horizon.
+            retention: the days after which cases and keys are erased, or "off".
         """
         asked = {"why": why, "by": by, "patience": patience, "on_expiry": on_expiry, "after": after}
+        asked["retention"] = retention
         return self._is_new("change", asked)
 
     def switch(self, problem: str, *, why: str, by: str | None = None, expected: str | None = None) -> dict[str, Any]:
@@ -232,7 +236,7 @@ class Client:
         asked = {"keys": keys, "before": None if before is None else before.isoformat(), "why": why, "by": by}
         found = self._sender.send("POST", "erase", stated(asked))
         counts = {name: int(found[name]) for name in ("erased", "waiting", "unsealed")}
-        return Erased(**counts, unknown=tuple(found["unknown"]))
+        return Erased(**counts, unknown=tuple(found["unknown"]), segments=tuple(found.get("segments", ())))
 
     def set_clock(self, *, why: str, by: str | None = None) -> bool:
         """Let the log follow the clock again, after the clock was wrong; returns False if it already does."""

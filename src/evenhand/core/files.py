@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_END = ".part"
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_END = ".evenhand.part"
 RUN = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet runs
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?( ?%)?")
 
@@ -18,9 +23,9 @@ _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?( ?%)?")
 def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield the path of a new, empty file in the folder of `out`, which replaces `out` once it is written.
 
-    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.part`. A symbolic
-    link is replaced; the file it points to is left unchanged, as it may belong to another user. A device or a pipe is
-    written to as it is.
+    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.evenhand.part`, which
+    the next one that writes to the folder removes. A symbolic link is replaced; the file it points to is left
+    unchanged, as it may belong to another user. A device or a pipe is written to as it is.
 
     Raises:
         OSError: the file cannot be written.
@@ -37,24 +42,50 @@ def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
     if out.exists() and not out.is_file():
         yield out
         return
+    remove_parts(out.parent)
     part = out.with_name(f".{out.name}.{os.getpid()}{_END}")
-    with suppress(FileNotFoundError):
-        part.unlink()
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+    part.unlink(missing_ok=True)
     try:
-        yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(out)
+        with _locked(part, mode):
+            yield part
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.replace(out)
     except BaseException:
-        with suppress(FileNotFoundError):
-            part.unlink()
+        part.unlink(missing_ok=True)
         raise
 
 
-def parts(out: Path) -> list[Path]:
-    """List the parts of a file that processes are writing, or have left when they were killed."""
-    return list(out.parent.glob(f".{glob.escape(out.name)}.*{_END}"))
+def remove_parts(folder: Path) -> None:
+    """Remove what processes that were killed left in a folder: parts whose locks are free, and files beside them.
+
+    Processes of other containers have the same numbers, so that these say nothing.
+    """
+    for part in folder.glob(f".*{_END}") if fcntl is not None else ():
+        with suppress(OSError), part.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for left in (*folder.glob(f"{glob.escape(part.name)}?*"), part):  # such as the journal of a database
+                left.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(part: Path, mode: int) -> Iterator[None]:
+    """Make a file, and hold its lock as long as it is written."""
+    while True:
+        file = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        if fcntl is None:  # an open file cannot be renamed there
+            os.close(file)
+            yield
+            return
+        with suppress(OSError):  # of a file system without locks, where parts stay
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file).st_nlink:
+            break
+        os.close(file)  # another process had the lock first, and removed it
+    try:
+        yield
+    finally:
+        os.close(file)
 
 
 def quoted(text: str) -> str:

@@ -19,10 +19,11 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals._directions import Directions
+from evenhand.goals.base import Past
 from evenhand.planning import history
 from evenhand.planning.forecast import Forecast
 from evenhand.planning.history import HistoryState
-from evenhand.planning.pace import PaceState
+from evenhand.planning.pace import Pace, PaceState
 from evenhand.planning.plain_first import largest
 from evenhand.planning.reserve import Reserve, ReserveState
 from evenhand.planning.tangents import Tangents
@@ -115,6 +116,17 @@ def start(
         pace=books[0],
         reserve=books[1],
     )
+
+
+def go_on(state: ResolvingState, past: Past, known: Bools, of: Directions, pace: Pace) -> None:
+    """Enter the sums so far; a constraint row that was not observed counts as its bound, as where outcomes arrive."""
+    counts = np.where(known, past.decided[:, None], past.arrived[:, None])
+    state.spent += past.sums + (counts - past.seen) * of.finite
+    state.counted += counts
+    state.seen += past.seen[:, of.followed]
+    state.arrived += past.arrived
+    state.cancelled += past.cancelled
+    pace.go_on(state.pace, past.periods, known)
 
 
 def rate_of_plan(state: ResolvingState, directions: Directions, reserve: Reserve) -> Floats:

@@ -7,7 +7,8 @@ for it.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
@@ -134,6 +135,35 @@ class Remembers(Protocol):
 
     def append(self, state: Any, appended: Appended) -> None:
         """Add appended actions to all contexts that are kept."""
+
+
+@runtime_checkable
+class Keeps(Remembers, Protocol):
+    """Keeps contexts of earlier cases, also of those that another policy decided."""
+
+    def keep(self, state: Any, context: Context, counted: Floats) -> None:
+        """Keep the context of a case, without a plan, `()`."""
+
+
+class Past(NamedTuple):
+    """What another policy decided so far, in the rows of a goal."""
+
+    decided: Floats  # (R,) rounds that were not cancelled
+    cancelled: Floats  # (R,)
+    arrived: Floats  # (R,) rounds whose outcomes arrived
+    sums: Floats  # (R, d) of rows: known rows of all decisions, others of the outcomes that arrived
+    seen: Floats  # (R, d) rounds in these sums in which all was observed that a row reads
+    taken: Mapping[str, Floats]  # by the names of rows, what hard limits used and hold, as in their states, (4, R)
+    waiting: Sequence[Decision]  # whose outcomes are to come
+    periods: Sequence[tuple[float, Floats, Floats, Floats]]  # when each begins, and its `decided`, `arrived` and `sums`
+
+
+@runtime_checkable
+class Continues(Reads, Protocol):
+    """Can begin with the sums of what another policy decided, at its own first prices."""
+
+    def go_on(self, state: Any, past: Past) -> None:
+        """Enter the past into a state of no rounds."""
 
 
 @runtime_checkable

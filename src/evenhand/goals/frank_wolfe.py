@@ -17,6 +17,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
 from evenhand.core.views import view_of
 from evenhand.goals._shared import enter_known, row_prices
+from evenhand.goals.base import Past
 from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.objectives import Linear as LinearObjective
 from evenhand.objectives.base import Objective, Tangential, able, whole_space
@@ -193,6 +194,9 @@ class FrankWolfe:
         if self.on == "observed" and self.rows.any_known:
             v = self.rows.post_known(decision)
             enter_known(state.total, state.rounds, self.rows.is_known, -decision.counted, -v)
+
+    def go_on(self, state: FrankWolfeState, past: Past) -> None:
+        self.enter(state, past.seen, past.sums)
 
     def view(self, state: FrankWolfeState) -> _FrankWolfeView | None:
         rows, objective = self.rows.view(), view_of(self.smoothing, self.objective)

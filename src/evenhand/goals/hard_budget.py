@@ -26,6 +26,7 @@ from evenhand.goals._limits import (
     unsettle,
     worst,
 )
+from evenhand.goals.base import Past
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.rows import Frame, Rows
 
@@ -157,6 +158,22 @@ class HardBudget:
         """Settle, `(),(d)`: release the held amount and subtract the use. Known use was settled at commit."""
         if self._any_waits or state.credit:
             settle(self._limits, self._seen(decision), decision.plays, counted, v, state.taken)
+
+    def go_on(self, state: HardState, past: Past) -> None:
+        """Take over what limits of the same rows used and hold.
+
+        Other rows used what is in the books. Held back are the worst cases of what waits, and of what was not observed.
+        """
+        here, state.credit, waits = self.start(len(past.decided)), True, ~self.rows.is_known
+        for decision in past.waiting:
+            self.on_decision(here, decision, None)
+            state.taken[USED] -= np.minimum(self.rows.post_known(decision), 0.0)  # is given back when its outcome comes
+        missed = np.where(waits, (past.arrived[:, None] - past.seen) * self._most.max(0), 0.0)
+        state.taken[:] += here.taken * waits
+        state.taken[USED] += past.sums + missed
+        state.taken[HELD] += missed
+        for j, name in enumerate(self.rows.names):
+            state.taken[:, :, j] = past.taken.get(name, state.taken[:, :, j])
 
     def on_return(self, state: HardState, decision: Decision) -> None:
         self.on_decision(state, decision, None)

@@ -17,6 +17,7 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import one_of, positive, whole
 from evenhand.goals._shared import check_bound, row_prices
+from evenhand.goals.base import Past
 from evenhand.problem.rows import Rows
 
 
@@ -130,6 +131,11 @@ class Lyapunov:
 
     def on_outcome(self, state: LyapunovState, decision: Decision, counted: Floats, v: Floats) -> None:
         self._enter(state, ~self.rows.is_known, counted, v)
+
+    def go_on(self, state: LyapunovState, past: Past) -> None:
+        """Enter what was used, whose pace the remaining rounds follow; the violation begins at 0."""
+        state.used += past.sums
+        state.rounds += np.where(self.rows.is_known, past.decided[:, None], past.arrived[:, None])
 
     def _enter(self, state: LyapunovState, which: Bools, counted: Floats, v: Floats) -> None:
         horizon = float(self.horizon)

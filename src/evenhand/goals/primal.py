@@ -102,6 +102,9 @@ class Primal:
     def append(self, state: PrimalState, appended: Appended) -> None:
         appended.enter(state.history)
 
+    def keep(self, state: PrimalState, context: Context, counted: Floats) -> None:
+        history.keep(state.history, context, counted, self.contexts)
+
     def on_context(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         history.keep(state.history, context, decision.counted, self.contexts)
         due = (decision.counted > 0) & (t != self.problem.last_round) & (t >= state.due)

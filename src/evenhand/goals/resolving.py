@@ -22,6 +22,7 @@ from evenhand.goals._resolving_state import (
     blank_prices,
     caution,
     end_of_run,
+    go_on,
     guarded,
     look,
     rate_of_plan,
@@ -30,7 +31,7 @@ from evenhand.goals._resolving_state import (
 )
 from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
-from evenhand.goals.base import Sloped
+from evenhand.goals.base import Past, Sloped
 from evenhand.models.base import Ask, of_arrived
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
@@ -84,8 +85,7 @@ class Resolving:
     come) of the way from the means as long as what has arrived keeps it. Before anything that it reads has arrived, its
     price is .15 max |gain| over the most that what is learned can change a play's use (`goals._resolving_state`).
 
-    A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are those of
-    the same problem without it.
+    A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are as without.
 
     A convex set of averages takes part by tangents: where the planned final averages are outside the set, the
     half-space that touches it at the nearest point joins the plan, which is solved again.
@@ -233,12 +233,19 @@ class Resolving:
 
     def plan_now(self, state: ResolvingState, shares: Floats, t: Floats, ask: Ask) -> None:
         """Plan for the next decision, whose time is unknown, as at the beginning of the present period."""
-        planned = np.asarray((state.solved > 0) & (t < self.problem.last_round))
+        some = state.history.kept > 0  # what an erasure took may have been all
+        planned = np.asarray((state.solved > 0) & some & (t < self.problem.last_round))
         if planned.any():
             self._solve(state, planned, (self._pace.begun(state.pace, t), shares), t, ask)
 
     def append(self, state: ResolvingState, appended: Appended) -> None:
         appended.enter(state.history)
+
+    def keep(self, state: ResolvingState, context: Context, counted: Floats) -> None:
+        history.keep(state.history, context, counted, self.contexts, self._cases)
+
+    def go_on(self, state: ResolvingState, past: Past) -> None:
+        go_on(state, past, self.rows.is_known, self._directions, self._pace)
 
     def _schedule(
         self, state: ResolvingState, due: Bools, planned: Bools, left: Floats, t: Floats, known: Floats

@@ -1,19 +1,19 @@
 """Campaigns: live decisions by any number of workers on one event log, from which all state is derived."""
 
-from evenhand.live.auditing import Audit, audit
-from evenhand.live.backups import archive, backup, restore
-from evenhand.live.campaign import Campaign
-from evenhand.live.clocks import set_clock
-from evenhand.live.decided import Decided, decisions
-from evenhand.live.events import Busy, Conflict, Damaged, Unknown
-from evenhand.live.files import open_campaign, switch_campaign
-from evenhand.live.ids import Lost
-from evenhand.live.leases.opening import open_leased
+from evenhand.live.campaigns.audits import Audit, audit
+from evenhand.live.campaigns.backups import archive, backup, restore
+from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.campaigns.decisions import Decided, decisions
+from evenhand.live.campaigns.files import open_campaign, switch_campaign
+from evenhand.live.campaigns.reading import served
 from evenhand.live.leases.pool import Pool
-from evenhand.live.leases.settling import settle_lease
-from evenhand.live.life import Ended, Life, Paused
-from evenhand.live.replies import Reply
-from evenhand.live.standing import served
+from evenhand.live.leases.settlement import open_leased, settle_lease
+from evenhand.live.log.events import Busy, Conflict, Damaged, Unknown
+from evenhand.live.log.ids import Lost
+from evenhand.live.log.life import Ended, Life, Paused
+from evenhand.live.log.replies import Reply
+from evenhand.live.stores.opening import Place
+from evenhand.live.worker.clocks import set_clock
 
 __all__ = [
     "Audit",
@@ -26,6 +26,7 @@ __all__ = [
     "Life",
     "Lost",
     "Paused",
+    "Place",
     "Pool",
     "Reply",
     "Unknown",

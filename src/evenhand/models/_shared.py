@@ -99,6 +99,13 @@ def check_blocks(name: str, n_blocks: int, candidates: int) -> None:
         raise InvalidInput("candidates", f"a multiple of {name}.n_blocks = {n_blocks}", candidates)
 
 
+def wider(first: int, ridge: Floats, inverse: Floats) -> None:
+    """Set features from one on to the inverse of the penalty alone, where there is one, `(),(),(A,n,n)->`."""
+    each = np.repeat(ridge, len(inverse) // len(ridge))
+    more = np.arange(first, inverse.shape[1])
+    inverse[:, more, more] = np.divide(1.0, each, out=np.zeros_like(each), where=each > 0.0)[:, None]
+
+
 @kernel
 def without_data(rows: Ints, ridge: Floats, inverse: Floats) -> None:
     """Set rows by action to the inverse of the penalty alone, where there is one, `(rows),(),(A,n,n)->`."""

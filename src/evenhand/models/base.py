@@ -252,11 +252,26 @@ class Grows(Protocol):
 
 
 @runtime_checkable
+class Widens(Protocol):
+    """A model, or a part of one, with coefficients per feature, to which features of appended actions can be added.
+
+    They are 0 in all that was learned before. A model without this cannot grow where actions have features of their
+    own, such as a block each; states grow by their arrays.
+    """
+
+    def of_features(self, features: int) -> Any:
+        """Return the same for a given number of the first features."""
+
+
+@runtime_checkable
 class Begins(Protocol):
-    """A state whose actions have estimates in common, by which an appended action is known before its first play."""
+    """A state that estimates its penalty, by which an appended action is known before its first play."""
 
     def begin(self, rows: Ints) -> None:
         """Set the rows of appended actions to what is believed of an action without data, `(rows)->`."""
+
+    def widen(self, first: int) -> None:
+        """Set the features from one on to what is believed of features that were 0 in all data."""
 
 
 @runtime_checkable

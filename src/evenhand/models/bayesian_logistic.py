@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -23,6 +23,7 @@ from evenhand.models._shared import (
     count_round,
     logistic_parts,
     optimism,
+    wider,
     without_data,
 )
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
@@ -60,6 +61,10 @@ class BayesianLogisticState:
     def begin(self, rows: Ints) -> None:
         """Set appended actions to what the common penalty says about an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
+
+    def widen(self, first: int) -> None:
+        """Set features without data to what the penalty says of them."""
+        wider(first, self.ridge, self.inverse)
 
 
 @kernel
@@ -307,6 +312,10 @@ class BayesianLogistic(WithoutLuck):
     def n_outcomes(self) -> int:
         """One; `Stacked` has more."""
         return 1
+
+    def of_features(self, features: int) -> BayesianLogistic:
+        """Return the same model of the first so many features."""
+        return replace(self, n_features=features, prior=self.prior.of_features(features))
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianLogisticState:
         """Return the state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.models._shared import check_exploration, check_sizes, count_round, linear_parts, without_data
+from evenhand.models._shared import check_exploration, check_sizes, count_round, linear_parts, wider, without_data
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, ZEROS, Gain, Lesson, WithoutLuck, Worth, flat
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, affordable, ahead, doubt, first, fit, reach
@@ -49,6 +49,10 @@ class BayesianRidgeState:
     def begin(self, rows: Ints) -> None:
         """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
+
+    def widen(self, first: int) -> None:
+        """Set features without data to what the penalty says of them."""
+        wider(first, self.ridge, self.inverse)
 
 
 def empty(
@@ -369,6 +373,10 @@ class BayesianRidge(WithoutLuck):
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
         check_exploration("BayesianRidge", self.scale, self.growth)
+
+    def of_features(self, features: int) -> BayesianRidge:
+        """Return the same model of the first so many features."""
+        return replace(self, n_features=features, prior=self.prior.of_features(features))
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
         return self.start_by_action(n_replicas, low, high, horizon, 1)

@@ -64,6 +64,11 @@ class Prior:
         each = _numbers("Prior.mean", self.mean).ndim == 3
         return replace(self, mean=self.mean[:actions]) if each else self  # type: ignore[index]
 
+    def of_features(self, features: int) -> Prior:
+        """Return the prior of the first so many features, if their means are stated one by one."""
+        mean = _numbers("Prior.mean", self.mean)
+        return replace(self, mean=mean[..., :features]) if mean.ndim else self
+
     def variance(self, outcomes: int, default: Floats) -> Floats:
         """sd^2 of every outcome, `(M)->(M)`; the default where none is stated."""
         if self.sd is None:

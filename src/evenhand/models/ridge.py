@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -160,6 +160,10 @@ class Ridge(WithoutLuck):
 
     def __post_init__(self) -> None:
         check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
+
+    def of_features(self, features: int) -> Ridge:
+        """Return the same model of the first so many features."""
+        return replace(self, n_features=features)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
         return self.start_by_action(n_replicas, low, high, horizon, 1)

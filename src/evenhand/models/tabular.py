@@ -261,6 +261,10 @@ class NullModel(WithoutLuck):
     n_features: int
     n_outcomes: int = 1
 
+    def of_features(self, features: int) -> NullModel:
+        """Return the same model of the first so many features."""
+        return replace(self, n_features=features)
+
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> NullState:
         return NullState()
 

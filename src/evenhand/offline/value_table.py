@@ -76,13 +76,7 @@ def uses(policies: Sequence[Valued], limits: Mapping[str, float]) -> dict[str, l
 def parts(
     policies: Sequence[Valued], limits: Mapping[str, float], objective: str, tables: Sequence[Table], text: str
 ) -> Iterator[Part]:
-    """Yield the parts of a report.
-
-    Args:
-        policies, limits, objective: as of `Value`.
-        tables: of values, of other estimators and of constraints.
-        text: says what the other estimators are.
-    """
+    """Yield the parts of a report: tables of values, of other estimators, which a text explains, and of constraints."""
     first, others, *kept = tables
     found = differences(policies)
     about = "; ".join(f"{z.name}: {z.said}" for z in found)

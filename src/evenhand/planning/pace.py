@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -76,6 +76,15 @@ class Pace:
             replicas, period, d = np.arange(len(v)), self._period(decision.time), len(self.spans)
             state.used[replicas, :, period] += v[:, :d]
             state.counted[replicas, :, period] += rounds[:, :d]
+
+    def go_on(self, state: PaceState, past: Sequence[tuple[float, Floats, Floats, Floats]], known: Bools) -> None:
+        """Enter the decided and arrived rounds and the sums of the first d rows, by period, `(),(),(d)` each."""
+        d = len(self.spans)
+        for begins, decided, arrived, sums in past if self.moves else ():
+            period = self._period(np.full(len(decided), begins))[0]
+            state.decided[:, period] += decided
+            state.used[:, :, period] += sums[:, :d]
+            state.counted[:, :, period] += np.where(known, decided[:, None], arrived[:, None])[:, :d]
 
     def decide(self, state: PaceState, decision: Decision, idle: Idle | None = None) -> Bools:
         """Count a decided round; return the replicas in which it is the first of a period of a plan, `->()`."""

@@ -17,7 +17,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import as_weight
 from evenhand.goals.base import Compares, Goal, Learns, Remembers, Replans
 from evenhand.models.base import ROUND, Model, by_action, weighs
-from evenhand.models.per_action import sized, take_over
+from evenhand.models.per_action import narrowed, sized, take_over
 from evenhand.planning.appended import Appended
 from evenhand.policy import checks, entries, outcome_names, saving
 from evenhand.policy.assembly import Assembly
@@ -30,7 +30,7 @@ from evenhand.problem.actions import refuse_other_actions, refuse_other_meanings
 from evenhand.problem.constraints import Credit
 from evenhand.problem.problem import Problem
 
-_SAME = ("columns", "features", "n_plays", "since")
+_SAME = ("columns", "n_plays", "since")
 
 
 class Grown(Protocol):
@@ -53,36 +53,45 @@ def appends(new: Grown, old: Grown) -> bool:
 
 def refuse_other_models(new: Grown, old: Grown) -> None:
     """Refuse a model that does not fit a state, or whose actions are not the state's followed by appended ones."""
-    count, model = len(old.problem.actions), new.model
+    model = new.model
     if appends(new, old):
-        named, blocks = len(old.problem.features) > 0, old.model.n_features == count * old.problem.n_features
-        if named and blocks and count > 1 and by_action(old.model) is None:
-            expected = "PerAction.of(problem), or one whose coefficients actions share, where actions are appended"
-            raise InvalidInput("adopt: model", expected, f"{old.model!r}, which has a block of features per action")
-        model = sized(new.model, count)
+        model = sized(model, len(old.problem.actions))
+        if widens(new, old):
+            model = narrowed(model, old.model.n_features)
     if saving.fingerprint(old.model) != saving.fingerprint(model):
         expected = f"{old.model!r}, of which the state is"
         raise InvalidInput("adopt: model", expected + ", for more actions" * appends(new, old), repr(new.model))
 
 
 def carries(new: Grown, old: Grown) -> bool:
-    """Return whether decisions that wait can be settled in an adopted state, as the model reads their features."""
+    """Return whether decisions that wait have the features that the model of an adopted state reads."""
     return new.model.n_features == old.model.n_features
+
+
+def widens(new: Grown, old: Grown) -> bool:
+    """Return whether appended actions have features of their own, such as a block each, which others have as 0."""
+    more = appends(new, old) and new.model.n_features > old.model.n_features
+    return more and sized(new.model, len(old.problem.actions)).n_features > old.model.n_features
 
 
 def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
     """Refuse an appended action if features of waiting decisions cannot be read by a model of more actions."""
     waiting = state.receipts.waiting()
-    if not carries(new, old) and len(waiting):
+    if not carries(new, old) and not widens(new, old) and len(waiting):
         expected = "no decision that waits for its outcome, as the model has a feature per action"
         raise InvalidInput("adopt: state", expected, f"{len(waiting)} of them")
 
 
 def grow(new: Grown, old: Grown, fresh: PolicyState, state: PolicyState) -> None:
     """Copy the model from a state of fewer actions, and append the new actions to the contexts that goals keep."""
-    take_over(fresh.model, copy.deepcopy(state.model), len(state.t))
+    features = old.model.n_features if widens(new, old) else None
+    take_over(fresh.model, copy.deepcopy(state.model), len(state.t), features)
     for sums, of_fewer in zip(fresh.waiting.sums, state.waiting.sums, strict=True):
         take_over(sums, of_fewer, len(state.t))
+    if features is not None:
+        more, here = new.model.n_features - features, copy.deepcopy(state.waiting)
+        here.sums, here.features = fresh.waiting.sums, np.pad(here.features, ((0, 0), (0, 0), (0, more)))
+        fresh.waiting = here
     before, problem = len(old.problem.actions), new.problem
     appended = Appended(
         before=before,
@@ -143,8 +152,8 @@ def adopt(new: Parts, old: Parts, state: PolicyState) -> PolicyState:
     return fresh
 
 
-def _refuse_others(new: Parts, old: Parts) -> None:
-    """Refuse a policy to which the state means something else: other outcomes, another model, goals of other rows."""
+def refuse_other_books(new: Parts, old: Parts) -> None:
+    """Refuse a policy to which the sums in a state mean something else: other outcomes, groups or spans of time."""
     refuse_other_actions(old.problem, new.problem, "adopt")
     for field in _SAME:
         before, now = getattr(old.problem, field), getattr(new.problem, field)
@@ -157,6 +166,14 @@ def _refuse_others(new: Parts, old: Parts) -> None:
         raise InvalidInput("adopt: problem.subject_to, until, traffic", expected, "others")
     if (was_owed := _credits(old.problem)) != (owed := _credits(new.problem)):
         raise InvalidInput("adopt: NeverWorse", f"{was_owed}, as the credit in the state is of this", owed)
+
+
+def _refuse_others(new: Parts, old: Parts) -> None:
+    """Refuse a policy to which the state means something else: other sums, another model, goals of other rows."""
+    if old.problem.features != new.problem.features:
+        expected = f"{old.problem.features}, as in the state"
+        raise InvalidInput("adopt: problem.features", expected, new.problem.features)
+    refuse_other_books(new, old)
     refuse_other_models(new, old)
     before, now = ([type(g).__name__ for g in p.goals] for p in (old, new))
     if before != now:

@@ -17,6 +17,7 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.exact_sums import added
 from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
 
 # The columns: rounds that were decided and not cancelled, and rounds that arrived (both in the first line alone); plays
@@ -114,6 +115,27 @@ def totals(problem: Problem, books: Floats) -> Floats:
     of_plays = books[..., FIRST + 2 * size : FIRST + 2 * size + n_known]
     found[..., size - n_known :] = np.where(problem.certain, of_plays, found[..., size - n_known :])
     return found
+
+
+def rows(problem: Problem, books: Floats, of: Rows, shares: Floats) -> tuple[Floats, Floats]:
+    """Sums of rows, and the rounds in them in which all was observed that each reads, `(1+C,W),(C)->(d),(d)`.
+
+    Rows that a decision alone settles are sums of all plays, others are sums of those that arrived.
+    """
+    size, n_known = len(problem.names), len(problem.known)
+    first, last = FIRST + size, FIRST + 2 * size
+    came = books[..., FIRST:first] + books[..., first:last]
+    made = came.copy()
+    made[..., size - n_known :] = books[..., last : last + n_known] + books[..., last + n_known : last + 2 * n_known]
+    both = (np.einsum("rcs,ds->drc", z, of.weights) for z in (made, came))
+    each = np.where(of.is_known[:, None, None], *both)  # by row, (d,R,1+C)
+    part = np.where(of.by_share, np.pad(shares, ((0, 0), (0, 1)))[:, of.column], 1.0)
+    inside = each[np.arange(len(of)), :, 1 + of.column].T
+    inside = np.divide(inside, part, out=np.zeros(part.shape), where=part > 0.0)
+    sums = of.always * each[:, :, 0].T + np.where(of.inside != 0.0, of.inside * inside, 0.0)
+    missed = (books[:, 0, None, books.shape[2] - size :] * (of.weights != 0.0)).max(2, initial=0.0)
+    counts = np.where(of.is_known, books[:, :1, DECIDED], books[:, :1, ARRIVED] - missed)
+    return sums, counts
 
 
 @dataclass(frozen=True, kw_only=True)

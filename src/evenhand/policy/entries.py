@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.core.kernel import in_python, inlined, kernel
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST
 
@@ -367,3 +368,11 @@ def at_expiry(
                 else:
                     z[r, p, m - n_learned] = fallback[m]
     return _any(counted), learned, z, missing
+
+
+def widened(decision: Decision, features: int) -> Decision:
+    """Return a decision with the features of actions that were appended since it was made, which are 0."""
+    here = decision.features.shape[-1]
+    if here >= features:
+        return decision
+    return decision._replace(features=np.pad(decision.features, ((0, 0), (0, 0), (0, features - here))))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.files import beside, parts
+from evenhand.core.files import beside
 from evenhand.core.validate import folder
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
@@ -40,7 +40,8 @@ def once(
             path.unlink()
     trace = run(checkpoints=Checkpoints(folder=place))
     if trace.finished:
-        _store(trace, path)
+        with beside(path) as part:
+            trace.save(part)
     return trace
 
 
@@ -53,18 +54,6 @@ def done(
     if _file(place, policy, world, replicas, seed).is_file():
         return 1.0
     return done_before(policy, world, replicas=replicas, seed=seed, jobs=jobs, checkpoints=Checkpoints(folder=place))
-
-
-def _store(trace: Trace, path: Path) -> None:
-    """Store a trace, and remove what processes left that were killed while they stored the same one."""
-    try:
-        with beside(path) as part:
-            trace.save(part)
-    except FileNotFoundError:
-        if not path.is_file():  # another process, which runs the same, has stored it and removed this part
-            raise
-    for left in parts(path):
-        left.unlink(missing_ok=True)
 
 
 def _file(place: Path, policy: Policy, world: Environment, replicas: int | Sequence[int], seed: int) -> Path:

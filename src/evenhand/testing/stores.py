@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 
-from evenhand.live.events import Conflict, Event, Kind, digest
-from evenhand.live.stores.base import Clocked, Store, Transaction
+from evenhand.live.log.events import Conflict, Event, Kind, digest
+from evenhand.live.log.store import Clocked, Store, Transaction
 from evenhand.testing.promises import complete, require
 
 _NAMES = ("one", "two 'quoted' \"twice\"; --", "名前 é 😀", "two\nlines\tand a tab", "%_", " one ", "ONE")

@@ -10,13 +10,14 @@ from evenhand.live.dashboard.streak import rooms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.limits import is_past
+from evenhand.live.fold.limits import is_past
 from evenhand.policy.status import Account, Status
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
 SURE = 0.5  # the share of the latest plays that may be certain while an action has no outcome yet
 CLIPPED = 0.05  # the share of the latest decisions that may state a value out of range without an alarm
 WAITING = 100_000_000  # bytes of memory that waiting decisions may take without an alarm
+LATE = 2.0  # days by which decisions may be too old for the retention without an alarm
 AHEAD = 60.0  # seconds by which the log may be ahead of the clock without an alarm
 _FEW = 20  # with fewer due outcomes than this, or rounds held out, their share is not judged
 _FEW_CASES = 100  # with fewer decisions than this, values out of range are not judged
@@ -39,6 +40,7 @@ NAMES = (
     "model",
     "clock",
     "memory",
+    "retention",
 )
 
 
@@ -67,6 +69,7 @@ def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
         *_locked_in(campaign, tally),
         *_clock(campaign),
         *_memory(campaign, status),
+        *_retention(campaign, tally),
         *(Alarm("model", f"{note.text[:1].upper()}{note.text[1:]}.") for note in status.notes if note.alarm),
     ]
 
@@ -161,6 +164,17 @@ def _memory(campaign: Watched, status: Status) -> Iterator[Alarm]:
         told = f"take {round(taken / 1e6):,} MB of memory, and of every snapshot."
         asked = "Cancel those whose outcomes will not come, or shorten the patience of later ones."
         yield Alarm("memory", f"{count(status.waiting, 'decision')} that wait for outcomes {told} {asked}")
+
+
+def _retention(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
+    rule = campaign.retention if tally.life.retention != "off" else None  # which is another request
+    if rule is None:
+        return
+    if rule["trouble"]:
+        yield Alarm("retention", f"Cases cannot be erased after {rule['days']:g} days: {rule['trouble']}.")
+    elif rule["late"] > LATE:
+        told = f"{count(rule['due'], 'decision')} should have been erased, the oldest {rule['late']:.0f} days ago."
+        yield Alarm("retention", f"{told} Servers do that by themselves; no server seems to run.")
 
 
 def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:

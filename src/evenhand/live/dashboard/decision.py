@@ -23,8 +23,7 @@ from evenhand.live.dashboard.view import (
     percent,
     signed,
 )
-from evenhand.live.explained import Explained
-from evenhand.live.why import Why
+from evenhand.live.worker.explanation import Explained, Why
 
 _MOST = 30  # bars in a chart; the table has all
 _NOTHING = 1e-9  # of the largest part: rounding

@@ -12,7 +12,7 @@ from evenhand.live.dashboard.axis import began
 from evenhand.live.dashboard.plans import pace_of, plan_of
 from evenhand.live.dashboard.sections import Readings
 from evenhand.live.dashboard.view import Tile, digits, interval, moment, percent, signed
-from evenhand.live.events import written
+from evenhand.live.log.events import written
 from evenhand.policy.status import Account, Use
 
 
@@ -21,7 +21,11 @@ def line(now: Readings) -> str:
     spans = now.tally.spans.all
     latest = f"; the latest event at {moment(spans[-1].at)} UTC" if spans else ""
     restores = "".join(f"; restored {written(z.at)}: {z.gap}" for z in now.tally.ids.restores[-1:])
-    return f"{now.campaign.policy.name}, began {moment(began(now.campaign))} UTC{latest}{restores}"
+    lost = now.tally.uncounted
+    uncounted = (
+        f"; {count(lost, 'decision')} in segments not counted, as this policy counts in another way" if lost else ""
+    )
+    return f"{now.campaign.policy.name}, began {moment(began(now.campaign))} UTC{latest}{restores}{uncounted}"
 
 
 def tiles(now: Readings, alarms: Sequence[str]) -> list[Tile]:

@@ -6,10 +6,11 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from evenhand.live.cases import ranged
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
+from evenhand.live.fold.cases import ranged
+from evenhand.live.fold.forms import naming_damage
 from evenhand.policy.status import Status
 
 KINDS = {
@@ -24,9 +25,10 @@ KINDS = {
 
 def report(campaign: Watched) -> dict[str, Any]:
     """Report on a campaign after reading its whole log."""
-    status, tally = campaign.status(), Tally(campaign)
-    tally.update()
-    return to_json(campaign, status, tally)
+    with naming_damage(campaign.store, campaign.name):
+        status, tally = campaign.status(), Tally(campaign)
+        tally.update()
+        return to_json(campaign, status, tally)
 
 
 def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
@@ -42,6 +44,7 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "policy": campaign.policy.name,
         **found,
         "life": tally.life.to_dict(),
+        "retention": campaign.retention if tally.life.retention != "off" else None,
         **{kind: tally.counts[kind] for kind in KINDS},
         "delay": {"median": tally.delays.quantile(0.5), "90%": tally.delays.quantile(0.9)},
         "reference": tally.reference()[0],
@@ -52,6 +55,7 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "clipped": {name: tally.clipped.counts[name] for name in ranged(campaign.encoder)},
         "mark": campaign.policy.fingerprint(),
         "restores": [{**z._asdict(), "said": str(z)} for z in tally.ids.restores],
+        "uncounted": tally.uncounted,
         "switches": [z._asdict() for z in tally.switches],
     }
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.goals.base import Priced
-from evenhand.live.cases import context_of
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.events import read
+from evenhand.live.fold.cases import context_of
+from evenhand.live.log.events import read
 from evenhand.policy.doubts import never_explores
 from evenhand.problem.problem import Problem
 from evenhand.report.lock_ins import FAR, FEWEST, PART
@@ -111,7 +111,7 @@ def rooms(campaign: Watched, streak: Streak) -> list[Room]:
         return []
     policy, problem = campaign.policy, campaign.policy.problem
     event = next(iter(campaign.store.scan(campaign.name, streak.last - 1)))
-    body = read(event)  # without its prices if it was erased
+    body = read(event) if event.seq == streak.last else {}  # without its prices if it was erased, or is in a segment
     price = _price([g for g in policy.goals if isinstance(g, Priced)], body)
     if price is None:
         return []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
+from base64 import b64decode, b64encode
 from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,20 +14,19 @@ import numpy as np
 
 from evenhand.core.checked import has
 from evenhand.core.types import Floats
-from evenhand.live.cases import Declares, Ranged
-from evenhand.live.dashboard.clipped import LATEST, Clipped
+from evenhand.live.dashboard.counts import LATEST, SHOWN, Clipped, Delays, Line, Recent, Silence, Span, Spans
 from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
-from evenhand.live.dashboard.recent import SHOWN, Delays, Line, Recent
-from evenhand.live.dashboard.silence import Silence
-from evenhand.live.dashboard.spans import Span, Spans
 from evenhand.live.dashboard.streak import Streak
 from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.events import Busy, Event, read
-from evenhand.live.ids import Ids, Restored
-from evenhand.live.life import LIFE, Life, OnExpiry, fate_of
-from evenhand.live.stores.base import OnlyRead
-from evenhand.live.switches import Switched
+from evenhand.live.fold.cases import Declares, Ranged
+from evenhand.live.fold.fold import Rewritten
+from evenhand.live.fold.phases import Switched
+from evenhand.live.log.events import Busy, Event, read
+from evenhand.live.log.ids import Ids, Restored
+from evenhand.live.log.life import LIFE, Life, OnExpiry, fate_of
+from evenhand.live.log.segments import unread
+from evenhand.live.log.store import OnlyRead
 from evenhand.policy.policy import Policy
 
 BINS = 20
@@ -49,7 +50,7 @@ class _Open:
 
 _OBJECTS = (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event, Ids, Restored)
 _CLASSES: dict[str, type] = {kind.__name__: kind for kind in _OBJECTS}
-_DERIVED = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "uses")  # all else is kept
+_DERIVED = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "_end", "uses")  # all else is kept
 
 
 class Tally:
@@ -59,16 +60,20 @@ class Tally:
     begins with it; it is the same, bit for bit, as one that reads the whole log. An erasure lets it begin anew, so that
     nothing in it is of a case that was erased.
 
+    Decisions that a seal moved out of the store are in the tally that its event keeps, up to the end of the segment.
+    Where a policy counts decisions in another way, those cannot be counted anew: `uncounted` says how many there are.
+
     Args:
         campaign: the campaign.
+        last: the last event to read; None reads all that come.
     """
 
     uses: Uses  # by the present policy
     _ranged: Ranged | None  # the present encoder
     _ranges: tuple[object, object]  # by which values count as out of range
 
-    def __init__(self, campaign: Watched) -> None:
-        self._campaign, self._lock = campaign, threading.Lock()
+    def __init__(self, campaign: Watched, last: int | None = None) -> None:
+        self._campaign, self._lock, self._end = campaign, threading.Lock(), last
         self._policy: Policy | None = None
         self._last = self._kept = self._erased = 0
         self.latest = 0  # the time of the last event, in microseconds
@@ -79,9 +84,12 @@ class Tally:
     ids: Ids
 
     def update(self) -> None:
-        """Read the new events, or all events after an erasure, or after a switch that changes how decisions count."""
+        """Read the new events; begin anew after an erasure, a seal, or a switch that changes how decisions count."""
         with self._lock:
-            while not self._read():
+            while True:
+                with suppress(Rewritten):
+                    if self._read():
+                        return
                 self._policy = None
 
     def _read(self) -> bool:
@@ -92,32 +100,41 @@ class Tally:
             self._go_on(policy)
         last: Event | None = None
         for event in campaign.store.scan(campaign.name, self._last):
+            if self._end is not None and event.seq > self._end:
+                break
+            if event.seq != self._last + 1:
+                raise Rewritten("a seal moved events that were not read")
             if event.kind == "decided":
                 self._decided(event)
-            elif event.kind in LIFE:
-                self.life = self.life.then(event)
-                self.changes.appendleft(event)
-            elif event.kind == "restored":
-                self.ids = self.ids.then(event)
-                self.changes.appendleft(event)
-            elif event.kind == "opened":
-                self.life = Life.opened(event)
             elif event.ref is not None:
                 self._about(event, event.ref)
-            elif event.kind == "switched":
-                self.switches.append(Switched.of(event))
-                self.streak.restart()
             elif event.kind == "clock":
                 self.spans.set_back(event.at)
                 self.silence.set_back(event.at)
             elif event.kind == "erased" and event.seq > self._erased:
                 return False
+            else:
+                self._rare(event)
             self._last, self.latest, last = event.seq, event.at, event
         if campaign.policy is not policy:  # another thread met a switch meanwhile
             self._policy = None
-        elif last is not None and self._last - self._kept >= EVERY and not isinstance(campaign.store, OnlyRead):
+        elif last is not None and self._last - self._kept >= EVERY and self._may_keep:
             self._keep(last)
         return True
+
+    def _rare(self, event: Event) -> None:
+        """Note an event about no decision."""
+        if event.kind in LIFE:
+            self.life = self.life.then(event)
+            self.changes.appendleft(event)
+        elif event.kind == "restored":
+            self.ids = self.ids.then(event)
+            self.changes.appendleft(event)
+        elif event.kind == "opened":
+            self.life = Life.opened(event)
+        elif event.kind == "switched":
+            self.switches.append(Switched.of(event))
+            self.streak.restart()
 
     def probability(self, action: str | None) -> float | None:
         """Return the mean of an action's probabilities over its plays, None if none is known."""
@@ -181,6 +198,7 @@ class Tally:
         self._mark, self._kept = f"tally {policy.fingerprint()}", 0
         if self._policy is None or not uses.counts_like(self.uses) or ranges != self._ranges:
             self._restart(uses)
+            self._ranges = ranges
             self._load()
         self._policy, self.uses, self._ranges = policy, uses, ranges
         self._ranged = encoder if isinstance(encoder, Ranged) else None
@@ -203,6 +221,21 @@ class Tally:
         self._forced, self.clipped, self.silence = self.uses.none(), Clipped(), Silence()
         self.streak = Streak()
         self._certain, self._sure = deque[bool](maxlen=LATEST), deque[bool](maxlen=_FEW)
+        self.uncounted = 0
+
+    @property
+    def _may_keep(self) -> bool:
+        return self._end is None and not isinstance(self._campaign.store, OnlyRead)
+
+    def part(self, last: Event) -> dict[str, str]:
+        """Return this tally after its last event as a part of a seal, and by what it counts."""
+        return {"tally": b64encode(dump(self._state, last)).decode(), "counts": self._counts}
+
+    @property
+    def _counts(self) -> str:
+        """The SHA-256 of how decisions count, which two policies may have in common."""
+        features, encoding = self._ranges
+        return hashlib.sha256(f"{self.uses.kind}{features}{encoding}".encode()).hexdigest()
 
     @property
     def _state(self) -> dict[str, Any]:
@@ -210,16 +243,41 @@ class Tally:
 
     def _load(self) -> None:
         """Go on from the latest tally of this log that is in the store, if there is one."""
-        campaign, before = self._campaign, None
+        campaign = self._campaign
+        before = None if self._end is None else self._end + 1
         while (kept := campaign.store.snapshot(campaign.name, self._mark, before)) is not None:
             before, blob = kept
             event = next(iter(campaign.store.scan(campaign.name, before - 1)), None)
-            with suppress(BrokenTally):  # it is a cache
-                found = restore(blob, event, _CLASSES)
-                if found.keys() == self._state.keys():
-                    vars(self).update(found)
-                    self._kept = self._last
-                    return
+            if event is not None and self._take(blob, event.seq, event.hash):
+                return
+        self._begin_at_segment()
+
+    def _begin_at_segment(self) -> None:
+        """Begin with the tally of the last seal, which is no cache, if there is one."""
+        campaign = self._campaign
+        each = unread(campaign.store, campaign.name)
+        if not each:
+            return
+        event, last = next(iter(campaign.store.scan(campaign.name, each[-1].number - 1))), each[-1]
+        kept = read(event)
+        if kept.get("counts") == self._counts and self._take(b64decode(kept["tally"]), last.last, last.hash):
+            return
+        for rare in campaign.store.scan(campaign.name, kinds=("opened", "switched", "restored", *LIFE)):
+            if rare.seq <= last.last:
+                self._rare(rare)
+        self._last, self.uncounted = last.last, sum(z.decisions for z in each)
+
+    def _take(self, blob: bytes, seq: int, hashed: bytes) -> bool:
+        """Go on from a tally; returns whether it can be read."""
+        try:
+            found = restore(blob, seq, hashed, _CLASSES)
+        except BrokenTally:
+            return False
+        if found.keys() != self._state.keys():
+            return False
+        vars(self).update(found | {"_erased": self._erased})
+        self._kept = self._last
+        return True
 
     def _keep(self, last: Event) -> None:
         store, name = self._campaign.store, self._campaign.name
@@ -311,7 +369,8 @@ class Tally:
         campaign = self._campaign
         with campaign.store.write(campaign.name) as log:
             decided, about = log.get(ref), [e for e in log.about(ref) if e.seq < event.seq]
-        assert decided is not None  # the log names only decisions that it has
+        if decided is None:
+            raise Rewritten("a seal moved the decision meanwhile")
         one = self._opened(decided.at, read(decided))
         for e in about:
             if e.kind == "expired":

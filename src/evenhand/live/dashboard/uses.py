@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
-from evenhand.live.life import OnExpiry
+from evenhand.live.log.life import OnExpiry
 from evenhand.policy import books, checks, entries, outcome_names as named
 from evenhand.policy.status import Account, objective
 from evenhand.problem.problem import Problem
@@ -65,6 +65,13 @@ class Uses:
         )
         kinds = [(u.names, u._columns, u._hard.tolist(), u._objective, u._by_group) for u in (self, other)]
         return same and kinds[0] == kinds[1]
+
+    @property
+    def kind(self) -> str:
+        """The text by which another process may tell that it counts alike."""
+        mine = self._problem
+        parts = mine.actions, mine.outcomes, mine.names, mine.groups, mine.n_plays, self.names, self._columns
+        return repr((*parts, self._hard.tolist(), self._objective, self._by_group))
 
     def none(self) -> Floats:
         """Return the increments of a cancelled decision."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
-from evenhand.live.cases import Encoder
-from evenhand.live.opening import Terms
-from evenhand.live.stores.base import Store
+from evenhand.live.fold.cases import Encoder
+from evenhand.live.fold.lags import Lags
+from evenhand.live.fold.opening import Terms
+from evenhand.live.log.store import Store
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 
@@ -33,9 +34,12 @@ class Watched(Protocol):
     def ahead(self) -> float: ...
 
     @property
-    def unsaved(self) -> int: ...
+    def lags(self) -> Lags: ...
 
     @property
     def waiting_bytes(self) -> int: ...
+
+    @property
+    def retention(self) -> dict[str, Any] | None: ...
 
     def status(self) -> Status: ...

@@ -10,10 +10,9 @@ try:
 except ImportError as error:
     raise MissingExtra("live campaigns", "live") from error
 
-from evenhand.live.http.app import app
+from evenhand.live.http.app import app, router
 from evenhand.live.http.fixed import add_errors
-from evenhand.live.http.links import add_links
-from evenhand.live.http.routers import router
+from evenhand.live.http.schemas import add_links
 from evenhand.live.http.server import serve
 
 __all__ = ["add_errors", "add_links", "app", "router", "serve"]

@@ -9,9 +9,9 @@ from typing import Any
 from fastapi.responses import JSONResponse
 
 from evenhand.core.errors import CannotErase, CannotSave, EvenhandError, InvalidInput
-from evenhand.live.events import Busy, Conflict, Damaged, Unknown
-from evenhand.live.ids import Lost
-from evenhand.live.life import Ended, Paused
+from evenhand.live.log.events import Busy, Conflict, Damaged, Unknown
+from evenhand.live.log.ids import Lost
+from evenhand.live.log.life import Ended, Paused
 
 LOG = logging.getLogger("evenhand.live.http")
 BUSY = "the store cannot be written at present: send the request again, with the same key"

@@ -1,26 +1,208 @@
-"""The ASGI app of one or several campaigns."""
+"""The application of one campaign, of several, or of a router within another application."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from fastapi import FastAPI
-from starlette.types import ASGIApp
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
-from evenhand.live.campaign import Campaign
-from evenhand.live.http.direct import Direct
-from evenhand.live.http.guard import Guard
-from evenhand.live.http.one import one
-from evenhand.live.http.places import OPEN, Place, Places
-from evenhand.live.http.routes import answers
-from evenhand.live.http.schemas import add_security
-from evenhand.live.http.served import Hall
-from evenhand.live.http.several import Inside, add_list, several
-from evenhand.live.tokens import Tokens
+from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.campaigns.tokens import Tokens
+from evenhand.live.dashboard.decision import decision_page
+from evenhand.live.dashboard.page import index, page
+from evenhand.live.http.answers import Refused, error_response
+from evenhand.live.http.fixed import (
+    HEALTHY,
+    Handler,
+    Lifespan,
+    add_pages,
+    add_probes,
+    bare,
+    not_found,
+    readiness_response,
+)
+from evenhand.live.http.guard import Guard, let_in, token_in, token_of
+from evenhand.live.http.metrics import CONTENT
+from evenhand.live.http.places import INSIDE, OPEN, Place, Places, below
+from evenhand.live.http.routes import GUARDED, Direct, add_routes, answers, find_decision
+from evenhand.live.http.schemas import add_operations, add_security, read_operation
+from evenhand.live.http.service import Hall
+from evenhand.live.log.events import Conflict
+
+
+def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
+    """Make the app that is about all campaigns of a server, without its guard."""
+    made = bare("evenhand", lifespan)  # its document is for tokens of any campaign, and names none
+
+    async def elsewhere(request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException) or error.status_code != 404:
+            return not_found(request, error)
+        told = (
+            f"not found: this server has several campaigns, each below /campaigns/NAME/; {_list(_own(hall, request))}"
+        )
+        return error_response(Refused(404, told))
+
+    made.add_exception_handler(HTTPException, elsewhere)
+
+    async def page_(request: Request) -> Response:
+        found = []
+        for name in _own(hall, request):
+            served = hall.each[name]
+            status = await served.reading(served.stand)
+            found.append((_inside(name), name, status, served.tally.life.state))
+        return HTMLResponse(index(found))
+
+    async def metrics_(request: Request) -> Response:
+        text = await hall.metrics(_own(hall, request))
+        return PlainTextResponse(text, media_type=CONTENT)
+
+    async def ready(_: Request) -> Response:
+        reasons = await asyncio.gather(*(served.readiness.reason() for served in hall.each.values()))
+        wrong = [f"{name}: {reason}" for name, reason in zip(hall.each, reasons, strict=True) if reason is not None]
+        states = {name: z["state"] for name, served in hall.each.items() if (z := served.readiness.standing())}
+        return readiness_response("; ".join(wrong) or None, {"states": states} if states else {})
+
+    reads: dict[str, Handler] = {"/metrics": metrics_, "/healthz": HEALTHY, "/readyz": ready}
+    for path, handler in reads.items():
+        answer = PlainTextResponse if path == "/metrics" else JSONResponse
+        extra = read_operation()
+        made.add_api_route(path, handler, methods=["GET"], name=path[1:], response_class=answer, openapi_extra=extra)
+    add_list(made, hall)
+    add_probes(made.router, ready)
+    add_pages(made, {"/": page_})
+    return made
+
+
+def add_list(made: FastAPI, hall: Hall, in_schema: bool = True) -> None:
+    """Add the list of the campaigns that a token is for."""
+
+    async def campaigns(request: Request) -> Response:
+        return JSONResponse([{"name": name, "path": _inside(name)} for name in _own(hall, request)])
+
+    made.add_api_route(
+        "/campaigns",
+        campaigns,
+        methods=["GET"],
+        name="campaigns",
+        include_in_schema=in_schema,
+        openapi_extra=read_operation(),
+    )
+
+
+class Inside:
+    """Middleware that takes what is below `/campaigns/NAME/` to the app of the campaign.
+
+    Args:
+        app: the app for everything else.
+        each: the apps of the campaigns; they have no such middleware, so that no path leads from one into another.
+    """
+
+    def __init__(self, app: ASGIApp, each: Mapping[str, ASGIApp]) -> None:
+        self._app, self._each = app, each
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path = below(scope) if scope["type"] == "http" else ""
+        if not path.startswith(INSIDE):
+            await self._app(scope, receive, send)
+            return
+        name, mark, _ = path[len(INSIDE) :].partition("/")
+        answer = self._each.get(name)
+        if answer is None:
+            names = [z for z in self._each if token_in(scope).is_for(z)]
+            await error_response(Refused(404, f"no such campaign; {_list(names)}"))(scope, receive, send)
+        elif not mark:  # links of its page are relative to the address with a slash
+            await RedirectResponse(f"{quote(name, safe='')}/")(scope, receive, send)
+        else:
+            root = scope.get("root_path", "")
+            await answer({**scope, "root_path": f"{root}{INSIDE}{name}"}, receive, send)
+
+
+def _own(hall: Hall, request: Request) -> list[str]:
+    """Return the campaigns that a token is for."""
+    token = token_of(request)
+    return [name for name in hall.each if token.is_for(name)]
+
+
+def _list(names: Sequence[str]) -> str:
+    """Say which names a client may take."""
+    return f"NAME is one of {', '.join(map(repr, names))}" if names else "the token is for none of them"
+
+
+def _inside(name: str) -> str:
+    """Return the address of a campaign, relative to that of the server."""
+    return f"{INSIDE[1:]}{quote(name, safe='')}/"
+
+
+def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifespan: Lifespan | None = None) -> FastAPI:
+    """Make the app of one campaign, without its guard.
+
+    Args:
+        hall: the campaigns of the server.
+        name: of the campaign.
+        known: whether clients may state known outcomes that declare no range.
+        tokens: those of which requests carry one, None if they need none.
+        lifespan: what begins and ends with the app.
+    """
+    served = hall.each[name]
+    campaign = served.campaign
+    made = bare(f"evenhand: {name}", lifespan)
+
+    async def page_(_: Request) -> Response:
+        return HTMLResponse(await served.reading(lambda: page(campaign, served.stand(), served.tally)))
+
+    async def decision_(request: Request) -> Response:
+        found = await find_decision(served, request)
+        try:
+            why = await served.explaining(lambda: campaign.why(found["id"]))
+        except Conflict:  # another policy made it
+            why = None
+        return HTMLResponse(decision_page(name, found, why))
+
+    add_routes(made.router, hall, name, known, tokens, allowed=() if tokens is None else GUARDED)
+    add_operations(made, campaign)
+    add_pages(made, {"/": page_, "/decisions/{number}/page": decision_})
+    return made
+
+
+def router(campaign: Campaign, *, known: bool = False, switches: bool = False, erases: bool = False) -> APIRouter:
+    """Make the routes of a campaign for a FastAPI app of your own, whose errors `add_errors` answers.
+
+    They are those of `app`, without its pages. Who may ask is up to the app: the routes check the bodies of requests
+    and their `Content-Type`, and neither tokens nor the names and origins of hosts. What waits for a transaction is
+    finished when the app ends.
+
+    Args:
+        campaign: the campaign; it may have other workers.
+        known: whether clients may state known outcomes that declare no range.
+        switches: whether clients may send another problem file, as only those should whom the app knows.
+        erases: whether clients may erase decisions, as only such should.
+
+    >>> import evenhand as eh
+    >>> from fastapi import FastAPI
+    >>> from evenhand.live.http import add_errors
+    >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
+    >>> mine = FastAPI()
+    >>> mine.include_router(router(Campaign.open("memory://", "shop", eh.uniform(shop, 1))), prefix="/shop")
+    >>> add_errors(mine)
+    >>> "/shop/decide" in mine.openapi()["paths"]
+    True
+    """
+    hall = Hall([campaign])
+    made = APIRouter(dependencies=[Depends(let_in)], lifespan=hall.lifespan)
+    allowed = [route for route, is_allowed in (("/switch", switches), ("/erase", erases)) if is_allowed]
+    add_routes(made, hall, campaign.name, known, None, allowed=allowed)
+    return made
 
 
 def app(
@@ -29,6 +211,7 @@ def app(
     token: str | Tokens | None = None,
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     known: bool = False,
+    backups: Path | None = None,
 ) -> FastAPI:
     """Build the app that serves campaigns over HTTP, for `serve` or any ASGI server.
 
@@ -41,6 +224,7 @@ def app(
         hosts: the names, without ports, by which clients call the server.
         known: whether clients may state known outcomes that declare no range, between the least and the greatest of
             their declared values. They spend the budgets by it.
+        backups: the folder of the backups, whose age is a metric.
 
     Raises:
         InvalidInput: the token is too short, or it or a name cannot be in a header; or names of campaigns are the
@@ -52,20 +236,25 @@ def app(
     >>> made.title
     'evenhand: shop'
     """
-    made, outer = _parts(campaigns, token, hosts, known)
+    made, outer = _parts(campaigns, token, hosts, known, backups)
     for layer in outer:
         made.add_middleware(layer)
     return made
 
 
 def shell(
-    campaigns: Campaign | Sequence[Campaign], *, token: str | Tokens | None, hosts: Sequence[str], known: bool
+    campaigns: Campaign | Sequence[Campaign],
+    *,
+    token: str | Tokens | None,
+    hosts: Sequence[str],
+    known: bool,
+    backups: Path | None = None,
 ) -> ASGIApp:
     """Build an app that answers as `app` does, for `serve`; only requests other than verbs go to FastAPI.
 
     The arguments and errors are those of `app`.
     """
-    made, outer = _parts(campaigns, token, hosts, known)
+    made, outer = _parts(campaigns, token, hosts, known, backups)
     found: ASGIApp = made
     for layer in outer:
         found = layer(app=found)
@@ -73,13 +262,17 @@ def shell(
 
 
 def _parts(
-    campaigns: Campaign | Sequence[Campaign], token: str | Tokens | None, hosts: Sequence[str], known: bool
+    campaigns: Campaign | Sequence[Campaign],
+    token: str | Tokens | None,
+    hosts: Sequence[str],
+    known: bool,
+    backups: Path | None,
 ) -> tuple[FastAPI, Sequence[partial[Any]]]:
     """Make an app without its outer layers, and what makes these, from the inside out."""
     tokens = token if token is None or isinstance(token, Tokens) else Tokens(single=token)
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
-    hall = Hall(_checked(campaigns))
+    hall = Hall(_checked(campaigns), backups)
     names = list(hall.each)
     each: Mapping[str, FastAPI]
     if len(names) == 1:

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.core import faces
+from evenhand.live.campaigns.tokens import ANYONE, Token, Tokens
 from evenhand.live.http.answers import LOG, Refused, error_response
 from evenhand.live.http.lines import Line, Numbers, write
+from evenhand.live.http.metrics import Requests
 from evenhand.live.http.places import Place, Places, below
-from evenhand.live.http.requests import Requests
-from evenhand.live.tokens import ANYONE, Token, Tokens
 
 HEADERS = [
     (b"content-security-policy", b"default-src 'self'"),

@@ -1,26 +1,86 @@
-"""The metrics of campaigns, of requests and of the process, in the text format of Prometheus."""
+"""Metrics for Prometheus, and counts of requests."""
 
 from __future__ import annotations
 
+import collections
 import math
-from collections import Counter
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from platform import python_version
 from time import time as now
 
-from prometheus_client import GC_COLLECTOR, PROCESS_COLLECTOR, CollectorRegistry, Metric, generate_latest
+from prometheus_client import (
+    GC_COLLECTOR,
+    PROCESS_COLLECTOR,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    Metric,
+    generate_latest,
+)
 from prometheus_client.registry import Collector
 
-from evenhand.live.cases import ranged
 from evenhand.live.dashboard.alarms import NAMES, raised
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
+from evenhand.live.fold.cases import ranged
+from evenhand.live.http.places import OTHER, Place
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.requests import Requests
-from evenhand.live.stores.base import Sized
+from evenhand.live.log.store import Sized
 from evenhand.policy.status import Status
 from evenhand.version import __version__
+
+ENDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # of the histogram, in seconds
+_MOST = 1_000  # places and statuses that are looked up once: clients can ask for any
+
+
+class Requests:
+    """Counts answered requests by campaign, route and status; all unknown paths share one line.
+
+    Args:
+        names: of the campaigns; requests of a single one are counted without its name.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names, self.labelled = frozenset(names), len(names) > 1
+        self._all, labels = CollectorRegistry(), ("campaign", "route")
+        text = "Requests by route and status."
+        self._counts = Counter("evenhand_requests", text, (*labels, "status"), registry=self._all)
+        text = "Seconds until requests were answered."
+        self._times = Histogram("evenhand_request_seconds", text, labels, buckets=ENDS, registry=self._all)
+        self._each: dict[tuple[Place, int], tuple[Counter, Histogram]] = {}  # to look labels up takes longer
+
+    def add(self, place: Place, status: int, seconds: float) -> None:
+        """Count a request."""
+        found = self._each.get(key := (place, status))
+        if found is None:
+            found = self._of(place, status)
+            if len(self._each) < _MOST:
+                self._each[key] = found
+        count, times = found
+        count.inc()
+        times.observe(seconds)
+
+    def _of(self, place: Place, status: int) -> tuple[Counter, Histogram]:
+        """Look up what counts requests; names of campaigns that are not there would be without end."""
+        known = place.campaign is None or place.campaign in self.names
+        campaign = (place.campaign or "") if self.labelled and known else ""
+        route = place.route if known else OTHER
+        return self._counts.labels(campaign, route, status), self._times.labels(campaign, route)
+
+    def shown(self, names: Iterable[str]) -> Iterator[Metric]:
+        """Yield the counts and times of requests of some campaigns, and of those that are of none."""
+        campaigns = {"", *names}
+        for family in self._all.collect():
+            found = Metric(family.name, family.documentation, family.type)
+            for name, labels, value, *_ in family.samples:
+                if labels["campaign"] in campaigns and not name.endswith("_created"):
+                    found.add_sample(name, {label: z for label, z in labels.items() if z}, value)
+            yield found
+
 
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _Row = tuple[Mapping[str, str], float]  # labels, and the value
@@ -34,7 +94,9 @@ class _Shown(Collector):
         return self._families
 
 
-def metrics(standings: Mapping[str, Sequence[Metric]], requests: Requests, quotas: Quotas) -> str:
+def metrics(
+    standings: Mapping[str, Sequence[Metric]], requests: Requests, quotas: Quotas, backups: Path | None = None
+) -> str:
     """Format where campaigns stand, the counts of requests, and what the process uses, for Prometheus.
 
     Where a server has several campaigns, each value has the label `campaign`; requests of other campaigns than these
@@ -44,6 +106,7 @@ def metrics(standings: Mapping[str, Sequence[Metric]], requests: Requests, quota
         standings: what `standing` says about each campaign, by its name.
         requests: the counts of requests.
         quotas: of tokens.
+        backups: the folder of backups, of which the age of the latest one is told; infinite if there is none.
     """
     families: dict[str, Metric] = {}
     for name, standing_ in standings.items():
@@ -56,10 +119,22 @@ def metrics(standings: Mapping[str, Sequence[Metric]], requests: Requests, quota
     text = "Requests that were beyond the quota of their token."
     quota = _family("quota_refusals_total", text, refused, "counter")
     build = _family("build_info", "Versions.", [({"version": __version__, "python": python_version()}, 1.0)])
+    told = "Seconds since the latest file of the folder of backups was written."
+    age = [] if backups is None else [_one("backup_age_seconds", told, _age(backups))]
     process = (*PROCESS_COLLECTOR.collect(), *GC_COLLECTOR.collect())
     registry = CollectorRegistry()
-    registry.register(_Shown([*families.values(), *requests.shown(standings), quota, build, *process]))
+    registry.register(_Shown([*families.values(), *requests.shown(standings), quota, build, *age, *process]))
     return generate_latest(registry).decode()
+
+
+def _age(folder: Path) -> float:
+    """The seconds since the latest file of a folder was written; those that are being written are hidden."""
+    latest = -math.inf
+    with suppress(OSError):  # a volume that is not there, or a file that is removed just now
+        for file in os.scandir(folder):
+            if not file.name.startswith(".") and file.is_file():
+                latest = max(latest, file.stat().st_mtime)
+    return now() - latest
 
 
 def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Iterator[Metric]:
@@ -83,7 +158,7 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
         yield _one(f"{kind}_total", text, tally.counts[kind], "counter")
     clipped = [({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]
     yield _family("clipped", "Decisions that stated a value out of its range, of those that the log has.", clipped)
-    found = Counter(alarm.name for alarm in raised(campaign, status, tally))
+    found = collections.Counter(alarm.name for alarm in raised(campaign, status, tally))
     yield _one("alarms", "Alarms, as the page has them.", found.total())
     named = [({"name": name}, found[name]) for name in NAMES]
     yield _family("alarm", "Alarms by what they are about.", named)
@@ -103,14 +178,21 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
     yield _family("average", "Averages of outcomes per round.", averages)
     plays = [({"action": name}, tally.played[name]) for name in campaign.policy.problem.actions]
     yield _family("plays_total", "Plays of each action.", plays, "counter")
-    age = max(now() - tally.latest / 1e6, 0.0)
-    yield _one("last_event_age_seconds", "Seconds since the last event of the log.", age)
+    yield _one("last_event_age_seconds", "Seconds since the last event of the log.", _since(tally.latest))
     yield _one("queue_length", "Calls that wait for a transaction.", queue)
-    yield _one(
-        "unsaved_events", "Events after the latest snapshot, which a server folds when it starts.", campaign.unsaved
-    )
+    lags = campaign.lags
+    text = "Events after the latest snapshot, which a server folds when it starts."
+    yield _one("unsaved_events", text, lags.unsaved)
+    yield _one("unsaved_seconds", "Seconds since the first of these events.", _since(lags.unsaved_since))
+    text = "Seconds since the first correction that prices and the model have not learned."
+    yield _one("unlearned_seconds", text, _since(lags.unlearned_since))
     if isinstance(campaign.store, Sized):
         yield _one("store_bytes", "Size of the store, which campaigns may share.", campaign.store.size())
+
+
+def _since(microseconds: int | None) -> float:
+    """The seconds since a time, 0 if there is none."""
+    return 0.0 if microseconds is None else max(now() - microseconds / 1e6, 0.0)
 
 
 def _one(name: str, text: str, value: float, kind: str = "gauge") -> Metric:

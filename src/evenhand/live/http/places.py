@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from starlette.types import Scope
 
+from evenhand.live.campaigns.tokens import ROLES, Role, Token
 from evenhand.live.http.answers import Refused
-from evenhand.live.tokens import ROLES, Role, Token
 
 OTHER = "other"  # the route of all unknown paths
 INSIDE = "/campaigns/"  # before the name of a campaign

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 from evenhand.core.errors import InvalidInput
+from evenhand.live.campaigns.tokens import Token
 from evenhand.live.http.answers import Refused
-from evenhand.live.tokens import Token
 
 _MINUTE = 60.0
 

@@ -1,37 +1,69 @@
-"""The routes of one campaign that other programs ask: verbs, reads and probes."""
+"""The routes of a campaign."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Hashable, Mapping
+import json
+from collections.abc import Awaitable, Callable, Container, Hashable, Mapping
 from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.live.campaigns.tokens import Token, Tokens
 from evenhand.live.dashboard.report import to_json
-from evenhand.live.events import Unknown
-from evenhand.live.http import asked, life, singles
-from evenhand.live.http.answers import entry
-from evenhand.live.http.bodies import parse, receive
-from evenhand.live.http.clocks import CLOCK
-from evenhand.live.http.direct import Answer
-from evenhand.live.http.erasing import ERASE
+from evenhand.live.http import bodies, changes
+from evenhand.live.http.answers import entry, error_response
+from evenhand.live.http.bodies import parse, receive, receive as body_of
+from evenhand.live.http.changes import CLOCK, ERASE, SWITCH
 from evenhand.live.http.fixed import HEALTHY, Handler, add_probes, readiness_response
-from evenhand.live.http.guard import token_of
+from evenhand.live.http.guard import PLACE, TOKEN, token_of
 from evenhand.live.http.metrics import CONTENT
+from evenhand.live.http.places import Place
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.schemas import KEY, operations, read_operation
-from evenhand.live.http.served import Hall, Served
-from evenhand.live.http.switching import SWITCH
-from evenhand.live.lookup import lookup
-from evenhand.live.tokens import Token, Tokens
-from evenhand.live.verbs import check_text
+from evenhand.live.http.service import Hall, Served
+from evenhand.live.log.events import Unknown
+from evenhand.live.worker.verbs import check_text, lookup
 
-Maker = Callable[[object, Token], asked.Verb]
+Answer = Callable[[bytes, Token, Hashable], Awaitable[Any]]  # of a body, by the token and the client of the request
+_WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))  # as in FastAPI
+
+
+class Direct:
+    """Middleware that answers verbs as their routes do, and leaves everything else to the app.
+
+    Args:
+        app: the app, with a route for each verb, which describes it; requests for it were accepted by a `Guard`.
+        answers: what answers verbs, by place.
+    """
+
+    def __init__(self, app: ASGIApp, answers: Mapping[Place, Answer]) -> None:
+        self._app, self._answers = app, answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        asked = scope["type"] == "http" and scope["method"] == "POST"
+        answer = self._answers.get(scope[PLACE]) if asked else None
+        if answer is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            found = await answer(await body_of(scope, receive), scope[TOKEN], scope.get("client"))
+            body = _WRITER.encode(found).encode()
+        except Exception as error:
+            await error_response(error)(scope, receive, send)
+            return
+        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+Maker = Callable[[object, Token], bodies.Verb]
 _NUMBER = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
 _OF_KEY = {"name": "key", "in": "query", "required": True, "schema": KEY}
 _PARAMETERS = {"/decisions/{number}": [_NUMBER], "/decisions": [_OF_KEY]}
@@ -67,11 +99,11 @@ def add_routes(
     async def decision(request: Request) -> Response:
         return JSONResponse(await find_decision(served, request))
 
-    described = {**operations(campaign), **life.operations(tokens)}
+    described = {**operations(campaign), **changes.operations(tokens)}
     for path, answer_ in answers(hall, name, known).items():
         made.add_api_route(path, _handler(answer_), methods=["POST"], name=path[1:], openapi_extra=described[path])
     for single in _SINGLES:  # in threads of their own, as reports do not wait for a long fold
-        singles.add(made, campaign, asyncio.to_thread, single, tokens=tokens, allowed=single.route in allowed)
+        changes.add(made, campaign, asyncio.to_thread, single, tokens=tokens, allowed=single.route in allowed)
     reads: dict[str, Handler] = {
         "/report": report_,
         "/metrics": metrics_,
@@ -90,10 +122,10 @@ def add_routes(
 def answers(hall: Hall, name: str, known: bool) -> Mapping[str, Answer]:
     """Return what answers the verbs of one campaign, by path; the arguments are those of `add_routes`."""
     verbs: dict[str, Maker] = {
-        "/decide": _by_anyone(partial(asked.decide, accepted=known)),
-        "/observe": _by_anyone(asked.observe),
-        "/cancel": _by_anyone(asked.cancel),
-        **life.MAKERS,
+        "/decide": _by_anyone(partial(bodies.decide, accepted=known)),
+        "/observe": _by_anyone(bodies.observe),
+        "/cancel": _by_anyone(bodies.cancel),
+        **changes.MAKERS,
     }
     quotas = {"/decide": hall.quotas}
     return {path: _answer(hall.each[name], made_of, quotas.get(path)) for path, made_of in verbs.items()}
@@ -126,7 +158,7 @@ def _which(request: Request, campaign: str) -> int | str:
     return int(number)
 
 
-def _by_anyone(made_of: Callable[[object], asked.Verb]) -> Maker:
+def _by_anyone(made_of: Callable[[object], bodies.Verb]) -> Maker:
     """Leave out who asks."""
     return lambda body, _: made_of(body)
 
@@ -146,7 +178,7 @@ def _answer(served: Served, made_of: Maker, quotas: Quotas | None) -> Answer:
             if isinstance(found, EvenhandError):
                 raise found
             return found
-        verbs: list[asked.Verb | EvenhandError] = []
+        verbs: list[bodies.Verb | EvenhandError] = []
         for z in body:
             try:
                 verbs.append(made_of(z, token))

@@ -1,7 +1,4 @@
-"""JSON schemas of requests and responses for `/openapi.json`, derived from the problem of a campaign.
-
-They describe; `asked` does the checks, with messages that name fields.
-"""
+"""Schemas of requests and replies, and links between them, for OpenAPI."""
 
 from __future__ import annotations
 
@@ -10,11 +7,13 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from evenhand.live.campaign import Campaign
-from evenhand.live.cases import Named
-from evenhand.live.coded import Coded
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.campaigns.tokens import Token
+from evenhand.live.fold.cases import Named
+from evenhand.live.fold.coded import Coded
 from evenhand.live.http.bodies import MOST
-from evenhand.live.http.links import link
 from evenhand.problem.features import Categorical, Numeric
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -241,3 +240,89 @@ def _outcomes(problem: Problem) -> Schema:
     properties = {name: _outcome(problem, by_name[name]) for name in problem.observed}
     found = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {**found, "not": {"properties": {name: {"type": "null"} for name in properties}}}  # one is observed
+
+
+_FIRST = "/decide"
+_ID, _KEY = "$response.body#/id", "$response.body#/key"
+_NEXT: dict[str, tuple[str, str, Schema]] = {
+    "observe": ("/observe", "post", {"requestBody": {"id": _ID}}),
+    "cancel": ("/cancel", "post", {"requestBody": {"id": _ID}}),
+    "decision": ("/decisions/{number}", "get", {"parameters": {"number": _ID}}),
+    "by key": ("/decisions", "get", {"parameters": {"key": _KEY}}),
+}
+
+
+def add_links(made: FastAPI) -> None:
+    """State in the description of an app of your own which requests may follow a decision.
+
+    They are found by their paths, with whatever prefixes the app has for the routes of campaigns.
+
+    Args:
+        made: the app, with or without its routes.
+
+    >>> import evenhand as eh
+    >>> from evenhand.live.http import router
+    >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
+    >>> mine = FastAPI()
+    >>> mine.include_router(router(eh.Campaign.open("memory://", "shop", eh.uniform(shop, 1))), prefix="/shop")
+    >>> add_links(mine)
+    >>> sorted(mine.openapi()["paths"]["/shop/decide"]["post"]["responses"]["200"]["links"])
+    ['by key', 'cancel', 'decision', 'observe']
+    """
+    plain = made.openapi
+
+    def openapi() -> Schema:
+        found = plain()
+        link(found["paths"])
+        return found
+
+    made.openapi = openapi  # type: ignore[method-assign]
+
+
+def link(paths: Schema) -> None:
+    """Add the links of each campaign to the paths of a description."""
+    for path, methods in paths.items():
+        answer = methods.get("post", {}).get("responses", {}).get("200")
+        links = _links(paths, path.removesuffix(_FIRST)) if path.endswith(_FIRST) else {}
+        if answer is not None and links:
+            answer["links"] = links
+
+
+def _links(paths: Schema, prefix: str) -> Schema:
+    """Return what may follow a decision, nothing where the routes with a prefix are not those of a campaign."""
+    found: Schema = {}
+    for name, (path, method, carried) in _NEXT.items():
+        operation = paths.get(f"{prefix}{path}", {}).get(method)
+        if operation is None:
+            return {}
+        found[name] = {"operationId": operation["operationId"], **carried}
+        if "requestBody" in carried:  # besides the decision, what the example of the request has, such as outcomes
+            rest = {key: z for key, z in _example_of(operation).items() if key != "key"}
+            found[name]["requestBody"] = {**rest, **carried["requestBody"]}
+    return found
+
+
+def _example_of(operation: Schema) -> Schema:
+    """Return the example of a request, empty where the description has none."""
+    found: Schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example", {})
+    return found
+
+
+BY = {**TEXT, "description": "who asks; with a token of a file the name of that token, which may be left out"}
+
+
+def signed(body: object, token: Token) -> object:
+    """Return a body whose field `by` is the name of its token, where that says who asks.
+
+    Raises:
+        InvalidInput: the body names somebody else.
+
+    >>> ops = Token(name="ops", sha256="0" * 64, roles=("change",))
+    >>> signed({"why": "no letters left"}, ops)
+    {'why': 'no letters left', 'by': 'ops'}
+    """
+    if token.is_shared or not isinstance(body, dict):
+        return body
+    if "by" in body and body["by"] != token.name:
+        raise InvalidInput("by", f"{token.name!r}, the name of the token, or nothing", shown(body["by"]))
+    return {**body, "by": token.name}

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -17,14 +18,15 @@ from starlette.types import ASGIApp
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.files import remove_parts
 from evenhand.core.kernel import compile_in_background
 from evenhand.core.validate import number, one_of
-from evenhand.live.campaign import Campaign
+from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.campaigns.tokens import Tokens, whole
+from evenhand.live.campaigns.upkeep import keeping_up
 from evenhand.live.http.app import shell
-from evenhand.live.http.doors import Doors, allowed, raise_limit
+from evenhand.live.http.front import Doors, allowed, raise_limit
 from evenhand.live.http.lines import Kind, to_stderr
-from evenhand.live.http.upkeep import keeping_up
-from evenhand.live.tokens import Tokens, whole
 
 # Connections that are accepted before other requests go on and those that give way are closed; those that wait for it.
 _TURN, _QUEUE = 8, 2048
@@ -41,6 +43,7 @@ def serve(
     ready: Callable[[str], None] | None = None,
     known: bool = False,
     log: Kind | None = None,
+    backups: Path | None = None,
 ) -> None:
     """Serve campaigns until the process is told to stop.
 
@@ -58,6 +61,7 @@ def serve(
         ready: is called with the address of the page before the first request is answered.
         known: whether clients may state known outcomes that declare no range; see `app`.
         log: writes a line per request to stderr, as "json" or "text", and what else there is to say in the same way.
+        backups: the folder of the backups, whose age is a metric; what killed ones left there is removed.
 
     Raises:
         InvalidInput: other machines reach the address and there is no token; or the address cannot be listened on.
@@ -66,7 +70,9 @@ def serve(
     if log is not None:
         one_of("log", log, ("json", "text"))
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
-    made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
+    if backups is not None:
+        remove_parts(backups)
+    made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known, backups=backups)
     raise_limit()
     with _free(host, port):
         listening = socket.create_server((host, port), family=_family(host))

@@ -15,25 +15,23 @@ from typing import Any, Literal, NamedTuple
 from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
-from evenhand.live.campaign import Campaign
-from evenhand.live.clocks import accept_clock
-from evenhand.live.commands import note_unused
-from evenhand.live.elsewhere import make_folder
-from evenhand.live.events import Busy, Damaged, Leap, Unknown, read
-from evenhand.live.files import open_stated
+from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.campaigns.commands import note_unused
+from evenhand.live.campaigns.files import open_stated
+from evenhand.live.campaigns.tokens import Tokens
+from evenhand.live.fold.lease import lease_of
+from evenhand.live.fold.opening import campaigns_of
+from evenhand.live.fold.phases import begins
 from evenhand.live.http.app import check_names
 from evenhand.live.http.server import check_address, serve
-from evenhand.live.leases.lease import lease_of
-from evenhand.live.leases.opening import open_leased
 from evenhand.live.leases.pool import Pool
-from evenhand.live.leases.serving import settling
-from evenhand.live.life import OnExpiry
-from evenhand.live.opening import campaigns_of
-from evenhand.live.phases import begins
-from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import connect_to_read
-from evenhand.live.tokens import Tokens
-from evenhand.live.verbs import check_text
+from evenhand.live.leases.settlement import open_leased, settling
+from evenhand.live.log.events import Busy, Damaged, Leap, Unknown, read
+from evenhand.live.log.life import OnExpiry
+from evenhand.live.log.store import Store
+from evenhand.live.stores.opening import connect_to_read, make_folder
+from evenhand.live.worker.clocks import accept_clock
+from evenhand.live.worker.verbs import check_text
 from evenhand.problem.ended import After
 
 _LONGEST = 30.0  # seconds for which a server that starts tries to write to its store
@@ -72,6 +70,7 @@ class Address(NamedTuple):
     hosts: Sequence[str]
     known: bool = False
     log: Literal["json", "text"] | None = None
+    backups: Path | None = None
 
 
 def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> None:
@@ -88,6 +87,8 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
         MissingExtra: a package that the server needs is not installed.
     """
     check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
+    if at.backups is not None and not at.backups.is_dir():
+        raise InvalidInput("backups", "a folder that exists", str(at.backups))
     check_names(list(each))
     for name in each:
         check_text("name", name)

@@ -7,11 +7,10 @@ from contextlib import closing
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount as written
-from evenhand.live.elsewhere import make_folder
+from evenhand.live.fold.lease import amount, exponent
 from evenhand.live.leases.ledger import Ledger
 from evenhand.live.leases.pool import Pool
-from evenhand.live.leases.units import amount, exponent
-from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.stores.opening import connect_to_read, make_folder
 
 
 def begin_pool(url: str, name: str, totals: Sequence[str], rounds: int) -> str:

@@ -1,16 +1,85 @@
-"""The books of a pool: what each campaign was granted, and what was collected of what it returned."""
+"""The ledger of a pool: what is granted, settled and shared."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evenhand.live.events import Conflict
-from evenhand.live.leases.lease import Lease
-from evenhand.live.leases.shares import Need, moves, share
-from evenhand.live.leases.units import Amounts, exponent, units
+from evenhand.live.fold.lease import Amounts, Lease, exponent, units
+from evenhand.live.log.events import Conflict, Event, Unknown, read
+
+_SLACK = 1.25  # times the use per round so far: a campaign may come to need more
+_LEAST = 0.5  # of an even part, which a campaign may have whatever it used: one that had little could not use more
+_MOVES = 0.05  # of what a campaign has left or should have: a smaller move is not worth a switch and a plan
+_YOUNG = 0.05  # of the rounds of a campaign: before, its use says nothing
+
+
+class Need(NamedTuple):
+    """What a campaign used of an outcome, spent or held, in so many rounds, and how many rounds it still expects."""
+
+    used: float
+    rounds: int
+    left: int
+    horizon: int  # of all its rounds, also of those that an end before left out
+
+    def most(self, even: float) -> float:
+        """Return what it may have for the rounds left, where an even part is so much per round."""
+        if self.rounds < _YOUNG * (self.rounds + self.left):
+            return float("inf")
+        return max(_SLACK * self.used / max(self.rounds, 1), _LEAST * even) * self.left
+
+
+def moves(units: int, left: int) -> int:
+    """Return what moves of some units, beside so many that a campaign has left or should have: all of them, or none.
+
+    >>> moves(100, 1000), moves(10, 1000)
+    (100, 0)
+    """
+    return units if units > _MOVES * max(left, 0) else 0
+
+
+def share(total: float, rounds: int, each: Mapping[str, Need], campaign: str) -> float:
+    """Return what a campaign should have of a total: what it used, and its part of what all of them left.
+
+    Equation: used_c + min(most_c, x left_c), with one level x of budget per round for all campaigns, so that the parts
+    add up to the total. Where no most_c binds, x is what is left by the rounds left. What a campaign will not need at
+    its present use is shared by those that use more; what nobody needs is shared by rounds. Rounds that no campaign
+    has reported yet, of those that the pool was told to expect, keep their part.
+
+    Args:
+        total: of an outcome.
+        rounds: that all campaigns together expect.
+        each: the needs of the campaigns that reported, by name.
+        campaign: one of them.
+
+    >>> each = {"north": Need(40.0, 50, 50, 100), "south": Need(10.0, 50, 50, 100)}
+    >>> share(100.0, 200, each, "north"), share(100.0, 200, each, "south")
+    (77.5, 22.5)
+    """
+    rest = max(total - sum(need.used for need in each.values()), 0.0)
+    coming = sum(need.left for need in each.values())
+    coming += max(rounds - sum(need.horizon for need in each.values()), 0)
+    own = each[campaign]
+    if not own.left:
+        return own.used
+    even = rest / coming
+    level, over = _level(rest, coming, list(each.values()))
+    return own.used + min(own.most(even), level * own.left) + over * own.left
+
+
+def _level(rest: float, coming: int, each: list[Need]) -> tuple[float, float]:
+    """Return the budget per round at which the parts of what is left add up to it, and what is over then, per round.
+
+    The campaigns that need least per round come first; those after them share what these leave.
+    """
+    even, whole = rest / coming, coming
+    for need in sorted((z for z in each if z.left > 0), key=lambda z: z.most(even) / z.left):
+        if need.most(even) >= rest / coming * need.left:
+            return rest / coming, 0.0
+        rest, coming = rest - need.most(even), coming - need.left
+    return (rest / coming, 0.0) if coming else (float("inf"), rest / whole)
 
 
 class Copy(NamedTuple):
@@ -222,3 +291,49 @@ def body_of(campaign: str, line: Line) -> dict[str, Any]:
 def line_in(body: Mapping[str, Any]) -> tuple[str, Line]:
     """Read the name and the books of a campaign from the event of a pool."""
     return body["campaign"], Line(**{name: value for name, value in body.items() if name != "campaign"})
+
+
+_NEWS = 0.02  # of the rounds of a campaign, after which its report is written though nothing moved
+
+
+def books(name: str, events: Iterable[Event]) -> Ledger:
+    """Return the books that the events of a pool say.
+
+    Raises:
+        Conflict: they are those of a campaign.
+        Unknown: there are none.
+    """
+    every = iter(events)
+    first = next(every, None)
+    if first is None:
+        raise Unknown(f"no pool {name!r}")
+    lines, silent, chains = dict[str, Line](), set[str](), dict[str, list[Sequence[int]]]()
+    for event in every:
+        if event.kind == "restored":
+            silent = {name for name, line in lines.items() if not line.ended}  # a switch to more rounds takes in more
+            continue
+        campaign, line = line_in(read(event))
+        lines[campaign] = line
+        if line.restores not in (known := chains.setdefault(campaign, [])):
+            known.append(line.restores)
+        silent.discard(campaign)
+    stated = read(pool_event(name, first))
+    return Ledger(name=name, **stated, lines=lines, silent=frozenset(silent), chains=chains)
+
+
+def differs(before: Line | None, line: Line) -> bool:
+    """Return whether the books of a campaign say something that others should know."""
+    if before is None or (before.granted, before.collected) != (line.granted, line.collected):
+        return True
+    if (before.restores, before.ended) != (line.restores, line.ended):
+        return True
+    if bool(before.left) != bool(line.left) or line.seq < before.seq:  # of an older copy
+        return True
+    return abs(line.rounds - before.rounds) > _NEWS * (line.rounds + line.left)
+
+
+def pool_event(name: str, event: Event | None) -> Event:
+    """Return an event of a pool; refuse that of a campaign."""
+    if event is None or event.kind != "leased":
+        raise Conflict(f"{name!r} is a campaign, and no pool")
+    return event

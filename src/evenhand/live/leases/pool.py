@@ -7,14 +7,13 @@ from collections.abc import Mapping
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import positive, whole
-from evenhand.live.events import Conflict, Unknown, encode, read
-from evenhand.live.fence import Fence, end_of
-from evenhand.live.leases.books import books, differs, pool_event
-from evenhand.live.leases.ledger import Ledger, Report, body_of
-from evenhand.live.opening import is_pool
-from evenhand.live.stores.base import Closing, Store
+from evenhand.live.fold.opening import is_pool
+from evenhand.live.leases.ledger import Ledger, Report, body_of, books, differs, pool_event
+from evenhand.live.log.events import Conflict, Unknown, encode, read
+from evenhand.live.log.proof import Fence, end_of
+from evenhand.live.log.store import Closing, Store
 from evenhand.live.stores.opening import opened
-from evenhand.live.verbs import check_text
+from evenhand.live.worker.verbs import check_text
 
 
 class Pool:

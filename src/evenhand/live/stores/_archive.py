@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from evenhand.live.events import Busy, Event, Kind
-from evenhand.live.stores.base import Closing, Readable, SelfChecking, Transaction
+from evenhand.live.log.events import Busy, Event, Kind
+from evenhand.live.log.store import Closing, Readable, Recalled, SelfChecking, Transaction, Whole
 
 
 class _Log:
@@ -43,7 +43,7 @@ class Archive:
     only_read = True
 
     def __init__(self, store: Readable) -> None:
-        self._store = store
+        self._store, self.whole = store, isinstance(store, Whole) and store.whole
         self._last: dict[str, int] = {}
 
     def campaigns(self) -> Sequence[str]:
@@ -73,6 +73,9 @@ class Archive:
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         return None
+
+    def digests(self) -> Iterable[tuple[bytes, int]]:
+        return self._store.digests() if isinstance(self._store, Recalled) else ()
 
     def damage(self) -> Sequence[str]:
         return self._store.damage() if isinstance(self._store, SelfChecking) else []

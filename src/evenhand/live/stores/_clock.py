@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from evenhand.live.events import Busy
+from evenhand.live.log.events import Busy
 
 _ALLOWED = 600.0  # seconds: more than clocks are usually corrected by, and less than the error of a wrong time zone
 
@@ -38,7 +38,7 @@ class Watch:
     (0, 60000000)
     >>> watch.check(7_200_000_000, 0)
     Traceback (most recent call last):
-    evenhand.live.events.Busy: the clock jumped by 7139 seconds; set it right, or restart the worker to accept it
+    evenhand.live.log.events.Busy: the clock jumped by 7139 seconds; set it right, or restart the worker to accept it
     """
 
     def __init__(self, allowed: float = _ALLOWED, passed: Callable[[], int] = monotonic) -> None:

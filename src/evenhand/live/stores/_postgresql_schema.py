@@ -5,30 +5,38 @@ from __future__ import annotations
 import psycopg
 
 from evenhand.core.errors import InvalidInput, MissingFile
-from evenhand.live.events import Event, digest
+from evenhand.live.log.events import Event, digest
+from evenhand.live.log.store import MOVED
 from evenhand.version import __version__
 
 # In `evenhand_schema`. 1, which did not state it, had no hashes, and knew the kinds of its time; 2 had no seals.
-VERSION = 3
+# The first seal of a log makes 4 of a store, out of which events can be moved; earlier versions of evenhand read 3.
+VERSION, MOVES = 3, 4
 COLUMNS = "seq, kind, ref, key, at, body, hash, own, salt, seal"
-_READ = {1: "seq, kind, ref, key, at, body, ''::bytea", 2: "seq, kind, ref, key, at, body, hash", VERSION: COLUMNS}
+_READ = {
+    1: "seq, kind, ref, key, at, body, ''::bytea",
+    2: "seq, kind, ref, key, at, body, hash",
+    VERSION: COLUMNS,
+    MOVES: COLUMNS,
+}
 _LOCK = 0x6576656E68616E64  # the advisory lock for creating tables: "evenhand"
 _FUNCTION = """CREATE FUNCTION evenhand_refuse() RETURNS trigger LANGUAGE plpgsql AS
   $$ BEGIN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END $$;
 """
 # An erasure takes away personal parts, right after the event that names it; nothing else is changed.
-_TRIGGERS = """CREATE TRIGGER evenhand_append_only BEFORE DELETE OR TRUNCATE ON evenhand_events
-  FOR EACH STATEMENT EXECUTE FUNCTION evenhand_refuse();
-CREATE FUNCTION evenhand_only_erase() RETURNS trigger LANGUAGE plpgsql AS
+_ERASE = """{how} FUNCTION evenhand_only_erase() RETURNS trigger LANGUAGE plpgsql AS
   $$ BEGIN
     IF NEW.key IS NOT NULL OR NEW.own IS NOT NULL OR NEW.salt IS NOT NULL OR OLD.seal = ''
       OR (NEW.campaign, NEW.seq, NEW.kind, NEW.ref, NEW.at, NEW.body, NEW.hash, NEW.seal)
         IS DISTINCT FROM (OLD.campaign, OLD.seq, OLD.kind, OLD.ref, OLD.at, OLD.body, OLD.hash, OLD.seal)
-      OR (SELECT kind FROM evenhand_events WHERE campaign = OLD.campaign ORDER BY seq DESC LIMIT 1) <> 'erased'
+      OR (SELECT kind FROM evenhand_events WHERE campaign = OLD.campaign ORDER BY seq DESC LIMIT 1) NOT IN {kinds}
     THEN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END IF;
     RETURN NEW;
   END $$;
-CREATE TRIGGER evenhand_only_erasures BEFORE UPDATE ON evenhand_events
+"""
+_TRIGGERS = f"""CREATE TRIGGER evenhand_append_only BEFORE DELETE OR TRUNCATE ON evenhand_events
+  FOR EACH STATEMENT EXECUTE FUNCTION evenhand_refuse();
+{_ERASE.format(how="CREATE", kinds="('erased')")}CREATE TRIGGER evenhand_only_erasures BEFORE UPDATE ON evenhand_events
   FOR EACH ROW EXECUTE FUNCTION evenhand_only_erase();
 """
 _TEXT = 'text COLLATE "C"'  # ordered by code points, whatever the locale of the database
@@ -72,6 +80,28 @@ SELECT conname FROM pg_constraint WHERE conrelid = 'evenhand_events'::regclass A
 """
 
 
+# The last event of the log says which events go; personal parts go as at an erasure.
+_MOVING = f"""
+DROP TRIGGER evenhand_append_only ON evenhand_events;
+CREATE TRIGGER evenhand_append_only BEFORE TRUNCATE ON evenhand_events
+  FOR EACH STATEMENT EXECUTE FUNCTION evenhand_refuse();
+CREATE FUNCTION evenhand_only_move() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN
+    IF EXISTS (SELECT FROM (SELECT campaign, max(seq) AS seq, bool_and(kind IN {MOVED}) AS fit FROM gone GROUP BY 1) g
+      LEFT JOIN LATERAL (SELECT kind, body FROM evenhand_events e WHERE e.campaign = g.campaign
+        ORDER BY e.seq DESC LIMIT 1) l ON true
+      WHERE NOT g.fit OR l.kind IS DISTINCT FROM 'sealed' OR (l.body::json->>'last')::bigint < g.seq)
+    THEN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END IF;
+    RETURN NULL;
+  END $$;
+CREATE TRIGGER evenhand_only_moves AFTER DELETE ON evenhand_events REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION evenhand_only_move();
+{_ERASE.format(how="CREATE OR REPLACE", kinds="('erased', 'sealed')")}
+CREATE TABLE evenhand_digests (digest bytea PRIMARY KEY, seq bigint NOT NULL);
+UPDATE evenhand_schema SET version = {MOVES};
+"""
+
+
 def columns(db: psycopg.Connection) -> str:
     """Return the columns of an event in the tables that are there.
 
@@ -92,7 +122,7 @@ def prepare(db: psycopg.Connection) -> str:
         InvalidInput: the tables are those of a later version.
     """
     with db.transaction():
-        if _version(db) != VERSION:
+        if _version(db) not in (VERSION, MOVES):
             db.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             found = _version(db)  # another worker may have been faster
             if found == 0:
@@ -105,6 +135,19 @@ def prepare(db: psycopg.Connection) -> str:
     return COLUMNS
 
 
+def has_digests(db: psycopg.Connection) -> bool:
+    """Return whether events can be moved out of the tables."""
+    return _version(db) == MOVES
+
+
+def let_move(db: psycopg.Connection) -> None:
+    """Bring tables, in the open transaction, to the version out of which events can be moved."""
+    if _version(db) == VERSION:
+        db.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        if _version(db) == VERSION:  # a seal of another campaign may have been faster
+            db.execute(_MOVING)
+
+
 def _version(db: psycopg.Connection) -> int:
     # A query of tables sees what was committed while it waited; `to_regclass` caches missing tables.
     query = "SELECT tablename FROM pg_tables WHERE schemaname = ANY(current_schemas(false))"
@@ -113,8 +156,8 @@ def _version(db: psycopg.Connection) -> int:
         return int("evenhand_snapshots" in tables)
     row = db.execute("SELECT max(version) FROM evenhand_schema").fetchone()
     found = 0 if row is None or row[0] is None else int(row[0])
-    if not 0 < found <= VERSION:
-        expected = f"tables of version {VERSION} at most, for evenhand {__version__}"
+    if not 0 < found <= MOVES:
+        expected = f"tables of version {MOVES} at most, for evenhand {__version__}"
         raise InvalidInput("store", expected, f"version {found}")
     return found
 

@@ -13,7 +13,7 @@ import psycopg.errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.events import AGAIN, Busy, Conflict, Damaged
+from evenhand.live.log.events import AGAIN, Busy, Conflict, Damaged
 
 _DAMAGED = (
     psycopg.errors.DataCorrupted,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from evenhand.live.events import AGAIN, Busy, Damaged
+from evenhand.live.log.events import AGAIN, Busy, Damaged
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 _UNREADABLE = (

@@ -6,17 +6,17 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from weakref import finalize
 
 from evenhand.core.errors import InvalidInput, MissingFile
-from evenhand.live.events import Damaged, Event, Kind
+from evenhand.live.log.events import Damaged, Event, Kind
+from evenhand.live.log.store import unknown_url
 from evenhand.live.stores._sqlite_errors import Translated
 from evenhand.live.stores._sqlite_schema import COLUMNS, READ, version
-from evenhand.live.stores.base import unknown_url
 
 PAGE = 1000  # events read at once
 Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
@@ -34,7 +34,8 @@ class Reading:
         self._ask, self._columns = ask, columns
 
     def campaigns(self) -> Sequence[str]:
-        return [name for (name,) in self._ask("SELECT campaign FROM events WHERE seq = 1 ORDER BY campaign", ())]
+        found = self._ask("SELECT campaign FROM events WHERE seq = 1 ORDER BY campaign", ())
+        return [name for (name,) in found or self._ask("SELECT DISTINCT campaign FROM events", ())]  # of a segment
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
@@ -63,6 +64,11 @@ class Reading:
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
         query = "SELECT seq FROM snapshots WHERE campaign = ? AND mark = ? ORDER BY seq"
         return [seq for (seq,) in self._ask(query, (campaign, mark))]
+
+    def digests(self) -> Iterable[tuple[bytes, int]]:
+        if not self._ask("SELECT 1 FROM sqlite_master WHERE name = 'digests'", ()):
+            return ()
+        return self._ask("SELECT digest, seq FROM digests", ())
 
     def damage(self) -> Sequence[str]:
         try:
@@ -110,6 +116,9 @@ class SqliteReader:
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
         return self._reading.snapshots(campaign, mark)
+
+    def digests(self) -> Iterable[tuple[bytes, int]]:
+        return self._reading.digests()
 
     def damage(self) -> Sequence[str]:
         return self._reading.damage()

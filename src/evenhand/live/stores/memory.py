@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from evenhand.live.events import Conflict, Event, Kind, linked
+from evenhand.live.log.events import Conflict, Event, Kind, linked
+from evenhand.live.log.store import MOVED, digest_of, unknown_url
 from evenhand.live.stores._clock import clock
-from evenhand.live.stores.base import unknown_url
 
 _NONE = [Event(0, "opened", None, None, 0, "")]  # before the first event
+_ALL = 2**62  # events that no log has
 
 
 @dataclass
@@ -29,19 +31,25 @@ class _Book:
         if event.ref is not None:
             self.about.setdefault(event.ref, []).append(event)
 
-    def without(self, erased: frozenset[int]) -> _Book:
-        """Return the same book without the personal parts of some events; readers may be at work on this one."""
+    def without(self, erased: Collection[int], moved: Collection[int] = ()) -> _Book:
+        """Return the same book without some events, and the personal parts of some; readers may be at work on this."""
         found = _Book()
         for event in self.events:
-            found.add(event._replace(key=None, own=None, salt=None) if event.seq in erased else event)
+            if event.seq not in moved:
+                found.add(event._replace(key=None, own=None, salt=None) if event.seq in erased else event)
         return found
+
+    def place(self, seq: int) -> int:
+        """Return the place of the first event with a number, or with a later one."""
+        return bisect_left(self.events, seq, key=lambda event: event.seq)
 
 
 class _Log:
     """The log of one campaign within a transaction, with its uncommitted events."""
 
-    def __init__(self, book: _Book, now: int) -> None:
-        self._book, self.fresh, self.erased = book, _Book(), frozenset[int]()
+    def __init__(self, book: _Book, now: int, moved: Callable[[str], int | None]) -> None:
+        self._book, self.fresh, self._moved = book, _Book(), moved
+        self.erased, self.gone, self.least = frozenset[int](), list[Event](), 0
         self.clock, self.now = now, max(now, book.events[-1].at if book.events else 0)
 
     def set_back(self) -> None:
@@ -52,21 +60,18 @@ class _Log:
 
     @property
     def last(self) -> int:
-        return len(self._book.events) + len(self.fresh.events)
+        return (self.fresh.events or self._book.events or _NONE)[-1].seq
 
     def tail(self, after: int) -> Iterator[Event]:
-        old = len(self._book.events)
-        yield from self._book.events[after:]
-        yield from self.fresh.events[max(after - old, 0) :]
+        for book in (self._book, self.fresh):
+            yield from book.events[book.place(after + 1) :]
 
     def find(self, key: str) -> Event | None:
         return self._book.keys.get(key) or self.fresh.keys.get(key)
 
     def get(self, seq: int) -> Event | None:
-        old = len(self._book.events)
-        if not 1 <= seq <= self.last:
-            return None
-        return self._book.events[seq - 1] if seq <= old else self.fresh.events[seq - 1 - old]
+        found = next(self.tail(seq - 1), None)
+        return found if found is not None and found.seq == seq else None
 
     def about(self, ref: int) -> Sequence[Event]:
         return [*self._book.about.get(ref, ()), *self.fresh.about.get(ref, ())]
@@ -95,6 +100,17 @@ class _Log:
 
     def erase(self, events: Sequence[int]) -> None:
         self.erased |= frozenset(events)
+        self.least = _ALL
+
+    def unload(self, last: int, waiting: Collection[int], emptied: Sequence[int]) -> None:
+        stays = {*waiting, *(event.ref for event in self.tail(last))}
+        old = (event for event in self._book.events if event.seq <= last and event.kind in MOVED)
+        self.gone = [event for event in old if (event.ref or event.seq) not in stays]
+        self.erased, self.least = frozenset(emptied), last
+
+    def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
+        each = ((key, self._moved(key)) for key in keys)
+        return {key: seq for key, seq in each if seq is not None}
 
     def _refuse(self, event: Event) -> None:
         """Refuse the events that the schema of a database refuses."""
@@ -124,6 +140,7 @@ class MemoryStore:
     def __init__(self, now: Callable[[], int] = clock) -> None:
         self._books: dict[str, _Book] = {}
         self._kept: dict[tuple[str, str], dict[int, bytes]] = {}
+        self._digests = dict[bytes, int]()
         self._lock, self._now = threading.RLock(), now
 
     def campaigns(self) -> Sequence[str]:
@@ -133,18 +150,21 @@ class MemoryStore:
     def write(self, campaign: str) -> Iterator[_Log]:
         with self._lock:
             book = self._books.setdefault(campaign, _Book())
-            log = _Log(book, self._now())
+            log = _Log(book, self._now(), lambda key: self._digests.get(digest_of(campaign, key)))
             yield log
             for event in log.fresh.events:
                 book.add(event)
-            if log.erased:
-                self._books[campaign] = book.without(log.erased)
-                for (name, _), kept in self._kept.items():
-                    if name == campaign:
-                        kept.clear()
+            if log.least:
+                self._books[campaign] = book.without(log.erased, {event.seq for event in log.gone})
+                self._digests |= {digest_of(campaign, e.key): e.seq for e in log.gone if e.key is not None}
+                for (name, mark), kept in self._kept.items():
+                    if name == campaign and (log.least == _ALL or not mark.startswith("taught ")):
+                        for number in [n for n in kept if n < log.least]:
+                            del kept[number]
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        for event in self._books.get(campaign, _Book()).events[after:]:
+        book = self._books.get(campaign, _Book())
+        for event in book.events[book.place(after + 1) :]:
             if not kinds or event.kind in kinds:
                 yield event
 
@@ -158,7 +178,14 @@ class MemoryStore:
 
     def about(self, campaign: str, ref: int) -> Sequence[Event]:
         book = self._books.get(campaign, _Book())
-        return [*book.events[ref - 1 : ref], *book.about.get(ref, ())]
+        return [*book.events[book.place(ref) : book.place(ref + 1)], *book.about.get(ref, ())]
+
+    def digests(self) -> Iterable[tuple[bytes, int]]:
+        return list(self._digests.items())
+
+    def keep_digests(self, digests: Iterable[tuple[bytes, int]]) -> None:
+        with self._lock:
+            self._digests |= dict(digests)
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         found = self._kept.get((campaign, mark), {})

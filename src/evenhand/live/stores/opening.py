@@ -1,4 +1,4 @@
-"""Opens stores by URL: each module is named after the scheme of its store and has a function `connect`."""
+"""Opens stores by their URLs, and names the files that are theirs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import NamedTuple
 
-from evenhand.core.errors import MissingExtra
-from evenhand.live.events import AGAIN, Busy
+from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.validate import on_disk
+from evenhand.live.log.events import AGAIN, Busy
+from evenhand.live.log.store import Closing, Readable, Store, unknown_url
 from evenhand.live.stores._archive import Archive
-from evenhand.live.stores.base import Closing, Readable, Store, unknown_url
+from evenhand.live.stores._segments import Segments
 
 _HERE = __name__.rpartition(".")[0]
 _OTHER_NAMES = {"postgres": "postgresql"}
@@ -95,9 +98,33 @@ def _first() -> Iterator[None]:
         raise Busy(f"{str(error).removesuffix(AGAIN)}; check the URL of the store, or try later") from error
 
 
-def connect_to_read(url: object) -> Archive:
-    """Open the store of a URL as `readable` does, as a store in which campaigns can be opened."""
-    return Archive(readable(url))
+def connect_to_read(url: object, segments: Path | None = None) -> Archive:
+    """Open the store of a URL as `readable` does, as a store in which campaigns can be opened.
+
+    Events that were moved to segments are read if their folder is given.
+    """
+    found = readable(url)
+    return Archive(found if segments is None else Segments(found, segments))
+
+
+class Place(NamedTuple):
+    """Where the whole log of a campaign is: its store, or its URL, and the folder of its segments.
+
+    >>> Place("sqlite:///shop.db", "segments").segments
+    'segments'
+    """
+
+    store: str | Store
+    segments: str | Path
+
+    def open(self) -> Store:
+        """Open the store to read the whole log; nothing is written."""
+        return whole(connect_to_read(self.store) if isinstance(self.store, str) else self.store, self.segments)
+
+
+def whole(store: Store, segments: str | Path | None) -> Store:
+    """Return a store that also reads the events which were moved to segments in a folder, if one is given."""
+    return store if segments is None else Archive(Segments(store, Path(segments)))
 
 
 def _module(url: object) -> ModuleType:
@@ -110,3 +137,29 @@ def _module(url: object) -> ModuleType:
         return import_module(f"{_HERE}.{kind}")
     except ModuleNotFoundError as error:
         raise MissingExtra(f"stores at {kind}://", kind) from error
+
+
+_ENDS = ("", "-wal", "-shm", "-journal", ".lock", ".gate")
+
+
+def refuse_own(field: str, out: Path, url: str) -> None:
+    """Refuse to write over a store of SQLite, or to make a file that it would take for its own, and may delete.
+
+    Raises:
+        InvalidInput: `out`, which the caller states as `field`, is such a file.
+    """
+    store = Path(url.removeprefix("sqlite:///"))
+    for own in (store.with_name(f"{store.name}{end}") for end in _ENDS if url.startswith("sqlite:///")):
+        if out.resolve() == own.resolve() or (own.exists() and out.exists() and out.samefile(own)):
+            raise InvalidInput(field, "a file other than the store and those beside it", out)
+
+
+def make_folder(url: str) -> None:
+    """Make the folder of a store of SQLite that is to be begun.
+
+    Raises:
+        InvalidInput: it cannot be made.
+    """
+    if url.startswith("sqlite:///"):
+        with on_disk("store", "a folder that can be written"):
+            Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 
-from evenhand.live.events import KINDS, Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.events import KINDS, Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.store import MOVED, digest_of, digested
 from evenhand.live.stores._clock import Watch
-from evenhand.live.stores._postgresql_schema import COLUMNS, columns, prepare
+from evenhand.live.stores._postgresql_schema import COLUMNS, columns, has_digests, let_move, prepare
 from evenhand.live.stores._postgresql_sessions import Sessions, message
 
 _IDLE = psycopg.pq.TransactionStatus.IDLE
@@ -95,6 +96,31 @@ class _Log:
         query = f"UPDATE evenhand_events SET key = NULL, own = NULL, salt = NULL WHERE {which}"
         self._db.execute(query, (self._campaign, list(events)))
         self._db.execute("DELETE FROM evenhand_snapshots WHERE campaign = %s", (self._campaign,))
+
+    def unload(self, last: int, waiting: Collection[int], emptied: Sequence[int]) -> None:
+        let_move(self._db)
+        later = "SELECT ref FROM evenhand_events WHERE campaign = %(name)s AND seq > %(last)s AND ref <= %(last)s"
+        goes = """FROM evenhand_events e WHERE campaign = %(name)s AND seq <= %(last)s AND kind = ANY(%(kinds)s)
+                   AND NOT EXISTS (SELECT FROM stays s WHERE s.seq = coalesce(e.ref, e.seq))"""
+        values = {"name": self._campaign, "last": last, "kinds": list(MOVED), "waiting": list(waiting)}
+        values |= {"start": digested(self._campaign), "emptied": list(emptied)}
+        digest = "substring(sha256(convert_to(%(start)s || key, 'UTF8')) FOR 16)"
+        for query in (
+            f"CREATE TEMP TABLE stays ON COMMIT DROP AS SELECT unnest(%(waiting)s::bigint[]) AS seq UNION {later}",
+            "CREATE INDEX ON stays (seq)",
+            f"INSERT INTO evenhand_digests SELECT {digest}, seq {goes} AND key IS NOT NULL ON CONFLICT DO NOTHING",
+            f"DELETE {goes}",
+            "UPDATE evenhand_events SET own = NULL, salt = NULL WHERE campaign = %(name)s AND seq = ANY(%(emptied)s)",
+            "DELETE FROM evenhand_snapshots WHERE campaign = %(name)s AND seq < %(last)s AND mark NOT LIKE 'taught %%'",
+        ):
+            self._db.execute(query, values)
+
+    def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
+        if not has_digests(self._db):
+            return {}
+        each = {digest_of(self._campaign, key): key for key in keys}
+        query = "SELECT digest, seq FROM evenhand_digests WHERE digest = ANY(%s)"
+        return {each[bytes(digest)]: seq for digest, seq in self._db.execute(query, (list(each),))}
 
     def commit(self, before: int) -> None:
         if self.last > before:
@@ -219,6 +245,20 @@ class PostgresStore:
                 for campaign, events in logs:
                     cursor.executemany(_INSERT, ((campaign, *event) for event in events))
                     cursor.execute(_NEW_HEAD, {"name": campaign})
+
+    def digests(self) -> Iterable[tuple[bytes, int]]:
+        with self._sessions.errors():
+            db = self._sessions.mine
+            if not has_digests(db):
+                return ()
+            return [(bytes(z), seq) for z, seq in db.execute("SELECT digest, seq FROM evenhand_digests")]
+
+    def keep_digests(self, digests: Iterable[tuple[bytes, int]]) -> None:
+        with self._sessions.errors():
+            db = self._sessions.mine
+            with db.transaction(), db.cursor() as cursor:
+                let_move(db)
+                cursor.executemany("INSERT INTO evenhand_digests VALUES (%s, %s) ON CONFLICT DO NOTHING", list(digests))
 
     def damage(self) -> Sequence[str]:
         if self._columns != COLUMNS:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import MissingFile
-from evenhand.live.events import Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.events import Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.store import MOVED, digest_of
 from evenhand.live.stores._clock import Watch, clock
 from evenhand.live.stores._sqlite_reading import (
     PAGE,
@@ -20,7 +21,7 @@ from evenhand.live.stores._sqlite_reading import (
     file_of,
     look_at,
 )
-from evenhand.live.stores._sqlite_schema import COLUMNS, prepare
+from evenhand.live.stores._sqlite_schema import COLUMNS, MOVES, ONLY_NEXT, let_move, prepare
 from evenhand.live.stores._sqlite_sessions import Sessions
 
 _INSERT = f"INSERT INTO events (campaign, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
@@ -95,6 +96,30 @@ class _Log:
         )
         self._db.execute("DELETE FROM snapshots WHERE campaign = ?", (self._campaign,))
 
+    def unload(self, last: int, waiting: Collection[int], emptied: Sequence[int]) -> None:
+        let_move(self._db)
+        self._db.create_function("digest_of", 2, digest_of, deterministic=True)
+        self._db.execute("CREATE TEMP TABLE IF NOT EXISTS stays (seq INTEGER PRIMARY KEY)")
+        self._db.execute("DELETE FROM stays")
+        self._db.executemany("INSERT INTO stays VALUES (?)", ((seq,) for seq in waiting))
+        later = "SELECT ref FROM events WHERE campaign = ? AND seq > ? AND ref <= ?"
+        self._db.execute(f"INSERT OR IGNORE INTO stays {later}", (self._campaign, last, last))
+        goes = f"campaign = ? AND seq <= ? AND kind IN {MOVED} AND coalesce(ref, seq) NOT IN (SELECT seq FROM stays)"
+        keys = f"SELECT digest_of(campaign, key), seq FROM events WHERE {goes} AND key IS NOT NULL"
+        self._db.execute(f"INSERT OR REPLACE INTO digests {keys}", (self._campaign, last))
+        self._db.execute(f"DELETE FROM events WHERE {goes}", (self._campaign, last))
+        rows = ((self._campaign, seq) for seq in emptied)
+        self._db.executemany("UPDATE events SET own = NULL, salt = NULL WHERE campaign = ? AND seq = ?", rows)
+        old = "DELETE FROM snapshots WHERE campaign = ? AND seq < ? AND mark NOT LIKE 'taught %'"
+        self._db.execute(old, (self._campaign, last))
+
+    def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
+        if self._db.execute("PRAGMA user_version").fetchone() != (MOVES,):
+            return {}
+        query = "SELECT seq FROM digests WHERE digest = ?"
+        each = ((key, self._db.execute(query, (digest_of(self._campaign, key),)).fetchone()) for key in keys)
+        return {key: row[0] for key, row in each if row is not None}
+
 
 class SqliteStore:
     """Stores logs in one file; commits are on disk before they return (WAL, synchronous=FULL).
@@ -159,9 +184,24 @@ class SqliteStore:
                 raise
 
     def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
+        # Of a log, events may be in segments; a segment may have outcomes of decisions of the one before.
+        self._ask("PRAGMA foreign_keys=OFF")
+        try:
+            with self._writing():
+                self._db.execute("DROP TRIGGER only_next")
+                for campaign, events in logs:
+                    self._db.executemany(_INSERT, ((campaign, *event) for event in events))
+                self._db.execute(ONLY_NEXT)
+        finally:
+            self._ask("PRAGMA foreign_keys=ON")
+
+    def digests(self) -> Iterable[tuple[bytes, int]]:
+        return self._reading.digests()
+
+    def keep_digests(self, digests: Iterable[tuple[bytes, int]]) -> None:
         with self._writing():
-            for campaign, events in logs:
-                self._db.executemany(_INSERT, ((campaign, *event) for event in events))
+            let_move(self._db)
+            self._db.executemany("INSERT OR REPLACE INTO digests VALUES (?, ?)", digests)
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         return self._reading.scan(campaign, after, kinds)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evenhand.live.cases import ranged
-from evenhand.live.dashboard.clipped import LATEST
+from evenhand.live.dashboard.counts import LATEST
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.view import Card, Section, Table, percent
+from evenhand.live.fold.cases import ranged
 
 
 def cases(now: Readings) -> Section | None:

@@ -16,7 +16,7 @@ def changes(now: Readings) -> Section | None:
             str(z.number),
             moment(z.at),
             z.policy,
-            "its state" if z.adopts else "the log, folded anew",
+            z.told.replace("the state", "its state"),
             z.by or "–",
             z.why or "–",
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.view import Card, Section, Table, duration, moment
-from evenhand.live.events import Event, read
-from evenhand.live.ids import Restored
-from evenhand.live.life import SETTINGS
+from evenhand.live.log.events import Event, read
+from evenhand.live.log.ids import Restored
+from evenhand.live.log.life import SETTINGS
 
 
 def life(now: Readings) -> Section | None:
@@ -19,6 +19,8 @@ def life(now: Readings) -> Section | None:
     words = (
         f"Patience is {duration(settings.patience)}; decisions that expire are treated as {settings.on_expiry!r} says."
     )
+    if settings.retention != "off":
+        words += f" Cases and keys are {settings.lasting}."
     tables = [Table(head, rows, texts=True)]
     card = Card(name="changes", title="The last 20 changes, the newest first", summary=words, tables=tables, wide=True)
     return Section(name="life", title="The life of the campaign", cards=[card])

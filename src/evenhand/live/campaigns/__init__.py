@@ -1,0 +1,1 @@
+"""Campaigns, and what the command line asks of their stores."""

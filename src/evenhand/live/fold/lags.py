@@ -1,0 +1,33 @@
+"""How far what a worker does now and then is behind the log: snapshots, and learning corrections."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from evenhand.live.fold.fold import Fold
+from evenhand.live.fold.folding import Folding
+
+
+class Lags(NamedTuple):
+    """What is behind a log; times are those of events, in microseconds, None where nothing is behind.
+
+    Args:
+        unsaved: the events after the latest snapshot of the store, which a process folds when it opens the campaign.
+        unsaved_since: the time of the first of them.
+        unlearned_since: the time of the first correction that prices and the model have not learned.
+    """
+
+    unsaved: int
+    unsaved_since: int | None
+    unlearned_since: int | None
+
+    @staticmethod
+    def of(folding: Folding, fold: Fold) -> Lags:
+        """Return what is behind the log of a fold."""
+        latest = max(folding.store.snapshots(folding.name, folding.mark), default=0)
+
+        def time_of(number: int) -> int | None:
+            event = next(iter(folding.store.about(folding.name, number)), None) if number else None
+            return event.at if event is not None and event.seq == number else None
+
+        return Lags(fold.seq - latest, time_of(latest + 1), time_of(fold.first))

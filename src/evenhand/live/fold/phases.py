@@ -1,0 +1,204 @@
+"""The policies of a campaign, one after another, and the switches between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import EvenhandError
+from evenhand.live.fold.cases import Encoder, alike, same_cases
+from evenhand.live.fold.coded import Coded, of_stored
+from evenhand.live.log.events import Conflict, Event, read
+from evenhand.live.log.store import Readable
+from evenhand.models.base import by_action
+from evenhand.policy.policy import Policy
+
+BOOKS = "books"  # how a policy adopts that goes on with the sums of a state, and learns again
+
+
+class Switched(NamedTuple):
+    """A switch to another policy."""
+
+    number: int  # of the event
+    at: int  # microseconds since 1970
+    policy: str  # its name
+    adopts: bool | str  # whether the policy adopted the state, or "books"; the log was folded anew else
+    because: str | None  # why it could not
+    by: str | None
+    why: str | None
+    unlearned: int | None = None  # decisions with outcomes of which a policy that adopted the books could not learn
+
+    @staticmethod
+    def of(event: Event) -> Switched:
+        """Read an event `switched`."""
+        body = read(event)
+        return Switched(
+            event.seq,
+            event.at,
+            str(body.get("name", "")),
+            body.get("adopts", False),
+            *(body.get(z) for z in ("because", "by", "why", "unlearned")),
+        )
+
+    def __str__(self) -> str:
+        by = f" by {printed(self.by)}" if self.by else ""
+        why = f" ({printed(self.why)})" if self.why else ""
+        how = f"it adopted {self.told}" if self.adopts else "the log was folded anew"
+        return f"event {self.number}: switched to policy {self.policy!r}{by}{why}; {how}"
+
+    @property
+    def told(self) -> str:
+        """What the policy took over, in words."""
+        if self.adopts == BOOKS:
+            return f"the books, and learned again, but not from {self.unlearned:,} decisions"
+        return "the state" if self.adopts else "the log, folded anew"
+
+
+def printed(text: str) -> str:
+    """Escape what is not printable, such as new lines, which earlier versions took.
+
+    >>> printed("Ada\\nevent 99"), printed("Jürgen")
+    ('Ada\\\\nevent 99', 'Jürgen')
+    """
+    return "".join(z if z.isprintable() else repr(z)[1:-1] for z in text)
+
+
+def policies(store: Readable, campaign: str) -> dict[str, str]:
+    """Return the names of all policies that decided, by their fingerprints."""
+    begun = (read(event) for event in store.scan(campaign, kinds=("opened", "switched")))
+    return {body.get("first") or body["mark"]: str(body.get("name", "")) for body in begun}
+
+
+def switches(store: Readable, campaign: str) -> list[Switched]:
+    """Return the switches of a campaign, in order."""
+    return [Switched.of(event) for event in store.scan(campaign, kinds=("switched",))]
+
+
+class Missing(Conflict):
+    """The log cannot be folded without an earlier policy, which was not given and whose problem file is not kept."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A policy that decides from an event on, and the encoder of its cases."""
+
+    policy: Policy
+    encoder: Encoder
+
+    @cached_property
+    def mark(self) -> str:
+        return self.policy.fingerprint()
+
+
+class Phases:
+    """Finds the policy that begins with an event.
+
+    Args:
+        given: policies, in any order.
+        rebuild: makes one that was not given, None if it cannot; by default of the problem file that its event keeps.
+    """
+
+    def __init__(self, given: Iterable[Phase], rebuild: Callable[[Event], Phase | None] | None = None) -> None:
+        self._given = {phase.mark: phase for phase in given}
+        self._rebuild, self._rebuilt = rebuild or of_kept, dict[int, Phase | None]()
+
+    def give(self, phase: Phase) -> None:
+        """Add a policy."""
+        self._given[phase.mark] = phase
+
+    def of(self, event: Event) -> Phase | None:
+        """Return the policy that an event `opened` or `switched` begins, None if it is not known."""
+        kept = read(event)["encoding"]
+        given = self._given.get(mark_in(event))
+        if given is not None and alike(given.encoder, kept):
+            return given
+        if given is not None and isinstance(given.encoder, Coded) and same_cases(given.encoder, kept):
+            return Phase(given.policy, given.encoder.under(kept.get("lease")))  # other counters of the same total
+        if event.seq not in self._rebuilt:
+            self._rebuilt[event.seq] = self._rebuild(event)
+        return self._rebuilt[event.seq]
+
+
+def of_kept(event: Event) -> Phase | None:
+    """Rebuild a policy of the problem file that its event keeps, None if there is none."""
+    kept = read(event)["encoding"]
+    if "units" not in kept:
+        return None
+    try:
+        found = Phase(*of_stored(kept))
+    except EvenhandError:  # a file of an earlier version, which this one does not read
+        return None
+    return found if found.mark == mark_in(event) else None
+
+
+def mark_in(event: Event) -> str:
+    """Return the fingerprint of the policy that an event `opened` or `switched` begins."""
+    body = read(event)
+    found: str = body["first"] if event.kind == "opened" else body["mark"]
+    return found
+
+
+def adopts(event: Event) -> bool:
+    """Return whether an event `switched` adopts the state; logs of earlier versions fold anew at each of them."""
+    return event.kind == "switched" and bool(read(event).get("adopts", False))
+
+
+def adopts_books(event: Event) -> bool:
+    """Return whether an event `switched` adopts the books alone, and learns again from what the log still has."""
+    return event.kind == "switched" and read(event).get("adopts") == BOOKS
+
+
+def begins(store: Readable, campaign: str) -> list[Event]:
+    """Return the events since when the log is folded: the last one that folds it anew, and those that adopt since.
+
+    Raises:
+        Unknown: there is no such campaign.
+    """
+    found: list[Event] = []
+    for event in store.scan(campaign, kinds=("opened", "switched")):
+        found = [*found, event] if adopts(event) else [event]
+    return found
+
+
+def missing(campaign: str, event: Event) -> Missing:
+    """Make the error for a policy that is not known."""
+    body = read(event)
+    policy = f"policy {body.get('name')!r} ({mark_in(event)}), which decides from event {event.seq} on{said(body)}"
+    expected = "open it with all policies that it was switched from, and the present one last"
+    return Missing(f"{campaign!r}: {policy}, was not given: {expected}")
+
+
+def said(body: dict[str, object]) -> str:
+    """Say who switched a campaign and why, as far as its event states it.
+
+    >>> said({"by": "Ada", "why": "half of the budget"}), said({})
+    (', switched by Ada (half of the budget)', '')
+    """
+    by, why = (None if body.get(z) is None else printed(str(body[z])) for z in ("by", "why"))
+    return (f", switched by {by}" if by else ", switched" if why else "") + (f" ({why})" if why else "")
+
+
+def same_features(old: Encoder, new: Encoder) -> bool:
+    """Return whether two encoders encode every case with the same features for the actions that both have.
+
+    These may be followed by features of appended actions, which are 0 for the others.
+    """
+    if not same_cases(new, old.to_dict()):
+        return False
+    if isinstance(old, Coded) and isinstance(new, Coded):  # and otherwise names are read alike
+        before, now = old.layout, new.layout[: len(old.layout)]
+        return np.array_equal(before, now[:, : before.shape[1]]) and bool((now[:, before.shape[1] :] == -1).all())
+    return True
+
+
+def same_contexts(old: Phase, new: Phase) -> bool:
+    """Return whether contexts that goals of one policy keep are those that the other one would have."""
+    before, now = old.policy, new.policy
+    of_problem = [
+        (p.problem.features, p.problem.actions, p.model.n_features, by_action(p.model)) for p in (before, now)
+    ]
+    return same_features(old.encoder, new.encoder) and of_problem[0] == of_problem[1]

@@ -1,0 +1,200 @@
+"""Erasures: keys and cases are taken out of a log, whose hashes, sums and outcomes stay."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.live.fold.cases import context_of
+from evenhand.live.fold.changes import check_said
+from evenhand.live.fold.snapshots import dump
+from evenhand.live.log.events import Conflict, Event, Unknown, encode, is_erased, read
+from evenhand.live.log.segments import segments
+from evenhand.live.log.store import Erasing, Recalling, Scrubbing, Transaction
+from evenhand.live.worker.verbs import check_text
+from evenhand.live.worker.worker import Worker
+from evenhand.policy.corrections import forget
+
+MOST = 2000  # keys of one erasure, since others wait for its lock
+_TURN = 200  # decisions of a transaction where a date says which
+_TIMES = 5  # times that corrections are learned which came meanwhile, before an erasure does not wait for them
+_ASKEW = 60_000_000  # microseconds by which the clock of a client may be ahead of that of the store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erasure:
+    """What was erased, and what was not; `print` shows it as a sentence."""
+
+    decisions: tuple[int, ...]  # the ids of those that were erased
+    waiting: int = 0  # decisions before the date that still wait for their outcomes, and were left
+    unsealed: int = 0  # decisions before the date that an earlier version wrote, and were left
+    moved: tuple[str, ...] = ()  # segments with older decisions, which are erased with these files
+
+    def __str__(self) -> str:
+        found = [f"{len(self.decisions):,} erased"]
+        if self.waiting:
+            found.append(f"{self.waiting:,} left, as they wait for their outcomes")
+        if self.unsealed:
+            found.append(f"{self.unsealed:,} left, as an earlier version of evenhand wrote them")
+        if self.moved:
+            found.append(f"those in {', '.join(self.moved)} are erased by deleting these files")
+        return "; ".join(found)
+
+
+def erase(worker: Worker, keys: Collection[str], before: date | None, who: str, why: str) -> Erasure:
+    """Erase decisions and clean the files of the store; see `Campaign.erase`."""
+    for field, value in (("by", who), ("why", why)):
+        if value != "":
+            check_said(field, value)
+    if keys and before is not None:
+        raise InvalidInput("before", "none beside keys", before)
+    found = Erasure(decisions=())
+    if before is not None:
+        found = _by_date(worker, before, {"by": who, "why": why})
+    elif keys:
+        found = _by_key(worker, keys, {"by": who, "why": why})
+    scrub(worker)
+    return found
+
+
+def time_of(text: str) -> datetime:
+    """Read the date or the time before which decisions are erased.
+
+    Raises:
+        InvalidInput: it is none.
+
+    >>> time_of("2026-01-31")
+    datetime.datetime(2026, 1, 31, 0, 0)
+    """
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        told = "a date such as 2026-01-31, or a time such as 2026-01-31T12:00"
+        raise InvalidInput("before", told, shown(text)) from None
+
+
+def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any]) -> Erasure:
+    """Erase the decisions of some keys, all or none; see `Campaign.erase`."""
+    if isinstance(keys, str) or not keys or len(set(keys)) > MOST:
+        raise InvalidInput("keys", f"a list of 1 to {MOST:,} keys", shown(keys))
+    for key in keys:
+        check_text("keys", key)
+
+    def chosen(log: Transaction) -> list[Event]:
+        found = []
+        for key in dict.fromkeys(keys):
+            event = log.find(key)
+            old = log.moved([key]) if event is None and isinstance(log, Recalling) else {}
+            number = old.get(key, 0) if event is None else event.seq
+            if 0 < number <= worker.fold.sealed:
+                place = next(z for z in segments(worker.store, worker.name) if number <= z.last)
+                told = "it is erased by deleting that file, with all others in it"
+                raise Conflict(f"decision {worker.fold.ids.of(number)}, of the key {shown(key)}, is in {place}: {told}")
+            if event is None:
+                told = f"no decision with the key {shown(key)} in campaign {worker.name!r}"
+                raise Unknown(f"{told}{worker.fold.ids.note}")
+            if event.seq in worker.fold.pending:
+                told = "waits for its outcome: observe or cancel it first"
+                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")
+            if event.seal == b"":
+                told = "was written by an earlier version of evenhand: its hash covers its case"
+                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")
+            found.append(event)
+        return sorted(found)
+
+    return Erasure(decisions=erase_some(worker, chosen, note))
+
+
+def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
+    """Erase the decisions before a date, some at a time; see `Campaign.erase`."""
+    if not isinstance(before, date):
+        raise InvalidInput("before", "a date", shown(before))
+    at = before if isinstance(before, datetime) else datetime.combine(before, time())
+    end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
+    if end > worker.one(lambda log: log.now) + _ASKEW:  # a mistyped date would erase all
+        raise InvalidInput(
+            "before", "a date or time in the past, as a later one would erase everything", before.isoformat()
+        )
+    each = segments(worker.store, worker.name)
+    moved, sealed = tuple(z.file for z in each if z.began < end), each[-1].last if each else 0
+    left = (event for event in worker.store.scan(worker.name, sealed, ("decided",)) if not is_erased(event))
+    first = next(left, None)  # found while no lock is held, as many may have been erased before
+    if first is None:
+        return Erasure(decisions=(), moved=moved)
+    after, waiting, unsealed = first.seq - 1, 0, 0
+
+    def old(log: Transaction) -> Iterator[Event]:
+        nonlocal after, waiting, unsealed
+        back = max((event.seq for event in worker.store.scan(worker.name, kinds=("clock",))), default=0)
+        for event in log.tail(after):
+            if event.at >= end and event.seq > back:  # times go back at an event `clock` alone
+                return
+            after = event.seq
+            if event.at < end and event.kind == "decided" and not is_erased(event):
+                waits, old_form = event.seq in worker.fold.pending, event.seal == b""
+                waiting, unsealed = waiting + waits, unsealed + (old_form and not waits)
+                if not waits and not old_form:
+                    yield event
+
+    found: tuple[int, ...] = ()
+    while some := erase_some(worker, lambda log: list(islice(old(log), _TURN)), note):
+        found += some
+    return Erasure(decisions=found, waiting=waiting, unsealed=unsealed, moved=moved)
+
+
+def scrub(worker: Worker) -> None:
+    """Clean the files of the store of what was erased.
+
+    Raises:
+        Busy: another process reads the store; what was erased is not in the log, but in pages that nothing reads.
+    """
+    if isinstance(worker.store, Scrubbing):
+        worker.store.scrub()
+
+
+def erase_some(worker: Worker, chosen: Callable[[Transaction], list[Event]], note: dict[str, Any]) -> tuple[int, ...]:
+    """Erase the decisions that are chosen in a transaction; returns their numbers. `note` is for the event.
+
+    Corrections are learned first, while others decide; so are those that came meanwhile.
+    """
+
+    def verb(log: Transaction, waits: bool) -> tuple[int, ...] | None:
+        if not isinstance(log, Erasing):
+            raise InvalidInput("store", "one that can erase", type(worker.store).__name__)
+        if waits and worker.fold.reach:
+            return None
+        events = chosen(log)
+        if events:
+            _erase(worker, log, log, events, note)
+        return tuple(worker.fold.ids.of(event.seq) for event in events)
+
+    found, times = None, 0
+    while found is None:
+        worker.relearn()
+        times += 1
+        found = worker.one(partial(verb, waits=times < _TIMES))
+    return found
+
+
+def _erase(worker: Worker, log: Transaction, store: Erasing, events: list[Event], note: dict[str, Any]) -> None:
+    """Append the event of an erasure, which keeps the state after it, and take the personal parts of others away."""
+    clock, encoder = worker.policy.problem.clock, worker.encoder
+    bodies = [read(event) for event in events]
+    contexts = [context_of(encoder, clock, body, event.at) for body, event in zip(bodies, events, strict=True)]
+    plays = [np.array(body["a"], np.int64) for body in bodies]
+    *_, last = None, *(e for e in worker.store.scan(worker.name, kinds=("erased",)))
+    refs = [event.seq for event in events]
+    worker.fold.begin(log.last + 1)
+    forget(worker.policy, worker.fold.state, list(zip(contexts, plays, strict=True)))
+    body = {**note, "decisions": refs, "before": None if last is None else last.seq}
+    log.append("erased", encode(body), own=encode({"state": b64encode(dump(worker.fold)).decode()}))
+    store.erase(refs if last is None else [*refs, last.seq])
