@@ -30,6 +30,7 @@ CONTRACTS = {  # by kind: the test of its contract, and how it names a part if n
     "oracle": ("test_capacities_and_holes_are_kept", "first_fit"),
     "curve": ("test_guarantees_hold", "square_root"),
     "store": ("test_every_kind_of_store_keeps_to_the_contract", ""),
+    "estimator": ("test_estimators_keep_their_contract", ""),
     "section of the page": ("test_sections_keep_their_contract", ""),
 }
 TESTS = [
@@ -206,7 +207,8 @@ def test_new_parts_are_found_and_keep_the_contract_of_their_kind(added):
 def test_new_parts_are_listed(added):
     done = run(added[0], "-m", "evenhand", "systems", "--json")
     listed = {(part["kind"], part["name"]) for part in json.loads(done.stdout)}
-    for kind in ("choice", "model", "goal", "objective", "constraint", "set", "environment", "recipe", "oracle"):
+    kinds = "choice", "model", "goal", "objective", "constraint", "set", "environment", "recipe", "oracle", "estimator"
+    for kind in kinds:
         assert ({"oracle": "welfare"}.get(kind, kind), NEWCOMERS[kind][1]) in listed
 
 

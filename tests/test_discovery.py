@@ -13,12 +13,14 @@ from evenhand.core.catalogue import KINDS, catalogue
 from evenhand.core.errors import InvalidInput
 from evenhand.live.dashboard import sections
 from evenhand.live.stores.opening import kinds
+from evenhand.offline import estimators
 from evenhand.problem import Within, constraints
 from evenhand.testing import (
     check_allocation,
     check_choice,
     check_constraint,
     check_environment,
+    check_estimator,
     check_goal,
     check_model,
     check_objective,
@@ -28,6 +30,7 @@ from evenhand.testing import (
 from tests import parts
 from tests.each import for_each
 from tests.examples.constraints import CONSTRAINTS, ONE_EACH, bazaar
+from tests.examples.estimators import ESTIMATORS
 from tests.examples.oracles import CURVES, ORACLES
 from tests.examples.problems import EVERYTHING
 from tests.examples.sections import SECTIONS
@@ -48,6 +51,7 @@ EXAMPLES = {
     goals: [*(goal for goal, _ in parts.GOALS), *parts.STEPS, *parts.MIRRORS],
     choices: [*parts.CHOICES, *parts.ALLOCATIONS, *parts.RATES],
     environments: [*parts.ENVIRONMENTS, *parts.OFFERS, *parts.AUDIENCES],
+    estimators: ESTIMATORS,
     objectives: [*parts.OBJECTIVES, *parts.WRITTEN, *parts.SMOOTHINGS],
     constraints: SHOWN_CONSTRAINTS,
     sets: [*SHOWN_SETS, *PLAIN_SETS],
@@ -169,6 +173,11 @@ def test_sets_keep_their_contract(shown):
 @pytest.mark.parametrize("constraint", [*SHOWN_CONSTRAINTS, *map(within, SHOWN_SETS)], ids=repr)
 def test_every_recipe_keeps_constraints_and_sets_or_refuses_them(constraint):
     check_constraint(constraint, bazaar(constraints=(constraint,)))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_estimators_keep_their_contract(estimator):
+    check_estimator(estimator)
 
 
 @pytest.mark.parametrize("environment", parts.ENVIRONMENTS, ids=lambda e: type(e).__name__)

@@ -13,5 +13,6 @@ NEWCOMERS = {
     "oracle": ("first_fit", "FirstFit", '"first_fit": (w.FirstFit(), True, 0.0)'),
     "curve": ("square_root", "SquareRoot", '"square_root": w.SquareRoot()'),
     "store": ("process", "process", '"process": lambda request, n: f"process://{request.node.name}{n}"'),
+    "estimator": ("clipped_ips", "ClippedIPS", "e.ClippedIPS(cap=3.0)"),
     "section of the page": ("queue", "queue", '"queue": "0 of 1 rounds wait"'),
 }

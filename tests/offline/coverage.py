@@ -9,11 +9,13 @@ import sys
 import numpy as np
 
 from evenhand.offline import cross_fit
+from evenhand.offline.estimators import IPS, SNDR, SNIPS, DirectMethod, DoublyRobust
+from evenhand.offline.estimators.base import Sample
 from evenhand.offline.outcome_models import folds_of
-from evenhand.offline.scores import direct, doubly_robust, inverse, scores, self_normalised, weights
 from tests.offline.logs import COSTS, draw
 
 ROWS = 5000
+ESTIMATORS = {"doubly robust": DoublyRobust(), "IPS": IPS(), "SNIPS": SNIPS(), "SNDR": SNDR()}
 
 
 def policy_of(means):
@@ -24,17 +26,16 @@ def measured(logs):
     """The share of logs whose interval covers the truth, by estimator, and the bias of the model alone."""
     means = draw(1_000_000, 77).means
     truth = float((policy_of(means) * means).sum(1).mean())
-    covered, off = {"doubly robust": 0, "IPS": 0, "SNIPS": 0}, []
+    covered, off = dict.fromkeys(ESTIMATORS, 0), []
     for seed in range(logs):
         log, means = draw(ROWS, 1000 + seed, skewed=True)
         policy, y = policy_of(means), log.outcomes[:, 0]
         q = cross_fit(log.features, log.actions, y, 3, fold=folds_of(ROWS, 5, seed))
-        w = weights(policy, log.actions, log.propensities)
-        scored = scores(q, log.actions, log.propensities, y)
-        found = {"doubly robust": doubly_robust(policy, scored), "IPS": inverse(w, y), "SNIPS": self_normalised(w, y)}
-        for name, estimate in found.items():
-            covered[name] += estimate.interval[0] <= truth <= estimate.interval[1]
-        off.append(direct(policy, q) - truth)
+        sample = Sample.of(policy, log.actions, log.propensities, y, q)
+        for name, one in ESTIMATORS.items():
+            low, high = one.average(sample).estimate.interval
+            covered[name] += low <= truth <= high
+        off.append(DirectMethod().average(sample).value - truth)
     shares = {name: count / logs for name, count in covered.items()}
     return shares | {"bias of the model": float(np.mean(off)), "its error": float(np.std(off) / np.sqrt(logs))}
 

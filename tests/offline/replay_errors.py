@@ -15,10 +15,11 @@ import numpy as np
 from evenhand.environments import Logged
 from evenhand.environments.logged import blocks
 from evenhand.models import Ridge
+from evenhand.offline.estimators.snips import normalised
 from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.lines import planned
 from evenhand.offline.outcome_models import members_of
-from evenhand.offline.scores import Estimate, Z, doubly_robust, self_normalised, weights
+from evenhand.offline.scores import Average, Estimate, Z, weights
 from evenhand.problem import Budget
 from evenhand.recipes import pgd
 from evenhand.replay import Run
@@ -100,8 +101,9 @@ def said(seed, rows, population, *, learns=True, sure=False):
         log = replace(log, outcomes=means[np.arange(rows), log.actions][:, None])
     crossed, policy, rng = Crossed(log, FOLDS, seed), policy_of(means), np.random.default_rng(seed)
     fixed = float((policy_of(population.means) * population.means).sum(1).mean())
-    one, runs = doubly_robust(policy, crossed.tables["sale"].scores), replayed(rng, log, policy)
-    most = self_normalised(weights(policy, log.actions, log.propensities), log.outcomes[:, 0])
+    scored = (policy * crossed.tables["sale"].scores).sum(1)
+    one, runs = Average.of(scored).estimate, replayed(rng, log, policy)
+    most = normalised(weights(policy, log.actions, log.propensities), log.outcomes[:, 0]).estimate
     found = {
         "fixed, value": Said(*one.pair, one.se, fixed),
         "fixed, SNIPS": Said(*most.pair, most.se, fixed),

@@ -53,7 +53,7 @@ def test_feedback_is_read_as_it_is():
     found = value(log, rules=["2 where x2 = 1 and position = 0; else 0"])
     rule = (given["context"][:, 2] == 1) & (given["position"] == 0)
     w = np.where(given["action"] == np.where(rule, 2, 0), 1 / given["pscore"], 0.0)
-    assert found.policies[-1].inverse.value == pytest.approx((w * given["reward"]).mean())
+    assert found.policies[-1].by["ips"].value == pytest.approx((w * given["reward"]).mean())
     assert {z.feature for z in for_whom(log).adds} == {"x1", "x2", "position"}
 
 
@@ -201,10 +201,10 @@ def test_the_real_package_agrees():
                 action_dist=policy[:, :, None],
                 estimated_rewards_by_reg_model=predicted[:, :, None],
             )
-        assert mine.inverse.value == pytest.approx(theirs["ips"], rel=1e-12)
-        assert mine.normalised.value == pytest.approx(theirs["snips"], rel=1e-12)
-        assert mine.direct == pytest.approx(theirs["dm"], rel=1e-12)
+        assert mine.by["ips"].value == pytest.approx(theirs["ips"], rel=1e-12)
+        assert mine.by["snips"].value == pytest.approx(theirs["snips"], rel=1e-12)
+        assert mine.by["direct_method"].value == pytest.approx(theirs["dm"], rel=1e-12)
         assert mine.value.value == pytest.approx(theirs["dr"], rel=1e-12)
     judged = ope.OffPolicyEvaluation(to_bandit_feedback(log), [ope.InverseProbabilityWeighting()])
     ours = judged.estimate_policy_values(action_dist=policy[:, :, None])
-    assert ours["ipw"] == pytest.approx(mine.inverse.value, rel=1e-12)
+    assert ours["ipw"] == pytest.approx(mine.by["ips"].value, rel=1e-12)

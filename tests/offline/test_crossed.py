@@ -8,13 +8,14 @@ import pytest
 from evenhand.objectives import AlphaFair
 from evenhand.offline import Frontier, RidgeByErrors, value
 from evenhand.offline.aims import Aim
+from evenhand.offline.estimators.snips import normalised
 from evenhand.offline.evidence import Tables
 from evenhand.offline.fold_plans import Crossed, best, even
 from evenhand.offline.frontier import _order
 from evenhand.offline.lines import planned
 from evenhand.offline.outcome_models import Asked, Sums, by_sums, fold_models, folds_of, predicted
 from evenhand.offline.planned import moves
-from evenhand.offline.scores import Estimate, normalised
+from evenhand.offline.scores import Estimate
 from evenhand.problem import Outcome
 from tests.offline import use_coverage
 from tests.offline.logs import draw, problem
@@ -107,26 +108,33 @@ def test_a_line_has_its_rows_one_fold_after_the_other():
 
 
 def test_errors_by_weights_have_what_folds_move_of_the_weights():
-    grown = {"inverse": 0, "normalised": 0}  # logs in which the folds have something in common
+    grown = {"ips": 0, "snips": 0, "sndr": 0}  # logs in which the folds have something in common
     for seed in range(4):
         log = draw(900, seed).evidence
         targeted = next(p for p in value(log, folds=FOLDS, seed=SEED).policies if p.policy.startswith("targeted"))
         played, y, w = log.actions, log.outcomes[:, 0], np.zeros((FOLDS, FOLDS, log.rows))
+        sale, scored = Crossed(log, FOLDS, SEED).tables["sale"], np.zeros_like(w)
         for j, rows in enumerate(Crossed(log, FOLDS, SEED).rows.members):
             for k in range(FOLDS):
                 known = apart(log, j, k)
                 (plan,) = best([0.4])(Aim.of(log, known, len(rows)), known["cents"].predicted, rows)
+                scored[j, k, rows] = (plan.probabilities(3) * sale.scores[rows]).sum(1)
                 w[j, k, rows] = plan.probabilities(3)[np.arange(len(rows)), played[rows]] / log.propensities[rows]
         own = np.einsum("jji->i", w)
         one = normalised(own, y)
+        missed = y - sale.predicted[np.arange(log.rows), played]
+        off = float(own @ missed / own.sum())  # by which the model is
+        model = np.einsum("jji->i", scored) - own * missed
         for name, each, psi in (
-            ("inverse", y, own * y - (own * y).mean()),
-            ("normalised", (y - one.value) / own.mean(), one.psi),
+            ("ips", y, own * y - (own * y).mean()),
+            ("sndr", -off, model - model.mean() + own * (missed - off) / own.mean()),
+            ("snips", (y - one.value) / own.mean(), one.psi),
         ):
-            d = np.array([[((w[j, j] - w[j, k]) @ each) for k in range(FOLDS)] for j in range(FOLDS)]) / log.rows
+            terms = w * each + (scored if name == "sndr" else 0.0)
+            d = np.array([[(terms[j, j] - terms[j, k]).sum() for k in range(FOLDS)] for j in range(FOLDS)]) / log.rows
             expected = Estimate.of(psi, 0.0, d).se
             grown[name] += expected > 1.001 * Estimate.of(psi, 0.0).se
-            assert getattr(targeted, name).se == pytest.approx(expected, rel=1e-9)
+            assert targeted.by[name].se == pytest.approx(expected, rel=1e-9)
     assert min(grown.values()) > 0
 
 
@@ -178,7 +186,7 @@ def test_a_feature_that_is_rare_moves_no_value():
         )
         found = value(log, seed=seed).policies
         assert [one.value.value for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
-        assert [one.direct for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
+        assert [one.by["direct_method"].value for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
 
 
 @pytest.mark.parametrize("rows", [30, 60])

@@ -82,7 +82,7 @@ def test_intervals_hold_the_truth():
     found = value(log)
     for a, name in enumerate(("none", "small", "large")):
         truth = np.log(means[:, a].mean()) + np.log(0.6 if a == 1 else 0.25)
-        for estimate in (valued(found, f"all {name}").value, valued(found, f"all {name}").normalised):
+        for estimate in (valued(found, f"all {name}").value, valued(found, f"all {name}").by["snips"]):
             assert abs(estimate.value - truth) < 4.0 * estimate.se
 
 

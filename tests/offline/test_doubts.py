@@ -57,7 +57,7 @@ def test_nothing_is_recommended_of_what_was_never_logged_and_bounds_hold():
         guess = valued(found, "all 1")
         assert guess.doubt.is_guess
         assert guess.doubt.missing == pytest.approx(0.5, abs=0.11)
-        assert all(math.isnan(z.se) for z in (guess.value, guess.inverse, guess.normalised, guess.beyond))
+        assert all(math.isnan(z.se) for z in (guess.value, guess.by["ips"], guess.by["snips"], guess.beyond))
         assert guess.bounds.low <= 0.3 <= guess.bounds.high
         assert found.bands.value >= Z
         assert "'all 1'" not in found.headline()

@@ -6,7 +6,7 @@ import pytest
 from evenhand.offline import Evidence, assign, curve, value
 from evenhand.offline.doubts import sure
 from evenhand.offline.fold_plans import Crossed, best
-from evenhand.offline.scores import doubly_robust
+from evenhand.offline.scores import Average
 from tests.offline.test_assignments import HEAD, files
 from tests.offline.use_coverage import RATE, STATED, drawn, measured
 
@@ -14,6 +14,10 @@ from tests.offline.use_coverage import RATE, STATED, drawn, measured
 @pytest.fixture(scope="module")
 def log():
     return drawn(3000, 1)
+
+
+def doubly_robust(policy, scores):
+    return Average.of((policy * scores).sum(1)).estimate
 
 
 def test_a_plan_keeps_to_the_budget_by_predictions_and_its_use_is_judged_by_scores(log):

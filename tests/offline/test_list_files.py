@@ -74,8 +74,8 @@ def test_a_list_is_written_as_parquet_and_read_back_by_value(tmp_path, capsys):
     assert exact.policies[0].value.value == pytest.approx(sales.mean())
     for a, b in zip(exact.policies, short.policies, strict=True):  # a CSV file has ten digits of probabilities
         assert a.policy == b.policy
-        told = [*b.value.pair, *b.inverse.pair, *b.beyond.pair]
-        assert [*a.value.pair, *a.inverse.pair, *a.beyond.pair] == pytest.approx(told, rel=1e-9, abs=1e-12)
+        told = [*b.value.pair, *b.by["ips"].pair, *b.beyond.pair]
+        assert [*a.value.pair, *a.by["ips"].pair, *a.beyond.pair] == pytest.approx(told, rel=1e-9, abs=1e-12)
 
 
 def test_parquet_is_refused_before_the_work_where_it_cannot_be_written(tmp_path, monkeypatch, capsys):

@@ -6,16 +6,11 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Estimate, RidgeByErrors, cross_fit
 from evenhand.offline.doubts import doubter
+from evenhand.offline.estimators import IPS, SNIPS, DirectMethod, DoublyRobust, Switch
+from evenhand.offline.estimators.base import Sample
+from evenhand.offline.estimators.snips import normalised
 from evenhand.offline.outcome_models import PENALTIES, folds_of
-from evenhand.offline.scores import (
-    direct,
-    doubly_robust,
-    inverse,
-    scores,
-    self_normalised,
-    switch,
-    weights,
-)
+from evenhand.offline.scores import weights
 from tests.offline.coverage import measured
 from tests.offline.hall import interval_of
 
@@ -26,13 +21,17 @@ def test_estimates_by_hand():
     q = np.array([[1.0, 3.0], [0.0, 1.0], [2.0, 2.0]])
     w = weights(policy, actions, p)
     assert w.tolist() == [1.0, 4.0, 0.0]
-    assert inverse(w, y).value == pytest.approx((1 + 8 + 0) / 3)
-    assert self_normalised(w, y).value == pytest.approx(9 / 5)
-    assert direct(policy, q) == pytest.approx((2 + 1 + 2) / 3)
-    assert doubly_robust(policy, scores(q, actions, p, y)).value == pytest.approx((2 + 0 + 1 + 4 * 1 + 2 + 0) / 3)
-    missed = y - q[np.arange(3), actions]
-    assert switch(policy, q, w, missed, cap=3.0) == pytest.approx((2 + 0 + 1 + 2) / 3)
-    assert switch(policy, q, w, missed) == pytest.approx(doubly_robust(policy, scores(q, actions, p, y)).value)
+    sample = Sample.of(policy, actions, p, y, q)
+
+    def found(estimator):
+        return estimator.average(sample).value
+
+    assert found(IPS()) == pytest.approx((1 + 8 + 0) / 3)
+    assert found(SNIPS()) == pytest.approx(9 / 5)
+    assert found(DirectMethod()) == pytest.approx((2 + 1 + 2) / 3)
+    assert found(DoublyRobust()) == pytest.approx((2 + 0 + 1 + 4 * 1 + 2 + 0) / 3)
+    assert found(Switch(cap=3.0)) == pytest.approx((2 + 0 + 1 + 2) / 3)
+    assert found(Switch()) == pytest.approx(found(DoublyRobust()))
     assert doubter(p, 1)(w).cases == pytest.approx(25 / 17)
     assert weights(policy, np.array([-1, -1, 0]), p).tolist() == [0.0, 0.0, 2.0]
 
@@ -49,7 +48,7 @@ def test_an_estimate_has_the_standard_error_of_a_mean():
 
 def test_a_policy_that_never_agrees():
     with pytest.raises(InvalidInput, match="policy: expected one that plays what was logged in some row"):
-        self_normalised(np.zeros(3), np.ones(3))
+        normalised(np.zeros(3), np.ones(3))
 
 
 def test_the_penalty_has_the_least_error_by_generalised_cross_validation():
@@ -138,6 +137,6 @@ def test_intervals_cover_the_truth():
     The direct method has no interval: its bias is more than chance explains.
     """
     found = measured(600)
-    for name in ("doubly robust", "IPS", "SNIPS"):
+    for name in ("doubly robust", "IPS", "SNIPS", "SNDR"):
         assert abs(found[name] - 0.95) <= 4 * np.sqrt(0.95 * 0.05 / 600), name
     assert abs(found["bias of the model"]) > 4 * found["its error"]

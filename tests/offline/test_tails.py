@@ -85,7 +85,7 @@ def test_too_few_amounts_have_no_interval(events):
     *_, large = found.policies
     assert large.policy == "all large"
     assert large.doubt.events == pytest.approx(events)
-    assert all(math.isnan(z.se) for z in (large.value, large.inverse, large.normalised, large.beyond))
+    assert all(math.isnan(z.se) for z in (large.value, large.by["ips"], large.by["snips"], large.beyond))
     assert large.bounds is None
     assert f"'all large' rests on {events} effective rows with another outcome than most" in str(
         found.checks["support"]

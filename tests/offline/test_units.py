@@ -46,8 +46,8 @@ def test_errors_are_those_of_sums_over_customers(world):
     ratio = (w * y).sum() / w.sum()
     parts = {
         p.value: terms - terms.mean(),
-        p.inverse: w * y - (w * y).mean(),
-        p.normalised: w * (y - ratio) / w.mean(),
+        p.by["ips"]: w * y - (w * y).mean(),
+        p.by["snips"]: w * (y - ratio) / w.mean(),
         p.beyond: terms - y - (terms - y).mean(),
         p.used["post"]: letters[:, 1] - letters[:, 1].mean(),
     }

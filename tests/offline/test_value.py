@@ -137,9 +137,9 @@ def test_values_against_the_truth():
     }
     for name, truth in truths.items():
         p = valued(found, name)
-        for estimate in (p.value, p.inverse, p.normalised):
+        for estimate in (p.value, p.by["ips"], p.by["snips"]):
             assert abs(estimate.value - truth) <= 4 * estimate.se, name
-    assert valued(found, rule).value.se < valued(found, rule).inverse.se
+    assert valued(found, rule).value.se < valued(found, rule).by["ips"].se
     assert valued(found, "as logged").value.value == log.outcomes.mean()
     assert valued(found, "all large").used["cents"].value == 2.0
     assert [p.policy for p in found.policies] == [
@@ -218,5 +218,5 @@ def test_rows_with_withdrawn_actions_agree_with_no_policy(log):
     same = value(log)
     for name in ("all none", "all small"):
         assert valued(found, name).value == valued(same, name).value
-        assert valued(found, name).inverse == valued(same, name).inverse
+        assert valued(found, name).by["ips"] == valued(same, name).by["ips"]
     assert "all large" not in {p.policy for p in found.policies}

@@ -6,7 +6,8 @@ import numpy as np
 
 from evenhand.environments import Logged
 from evenhand.environments.logged import blocks
-from evenhand.offline.scores import self_normalised, weights
+from evenhand.offline.estimators.snips import normalised
+from evenhand.offline.scores import weights
 from evenhand.problem import Outcome, Problem
 from evenhand.recipes import uniform
 from evenhand.replay import Run, Runs, execution as running
@@ -56,7 +57,7 @@ def test_many_shuffles_of_a_fixed_policy_are_an_average_by_weights(monkeypatch):
     policy = policy_of(means)
     runs = replay_errors.replayed(np.random.default_rng(0), log, policy)
     w = weights(policy, log.actions, log.propensities)
-    away = runs.mean() - self_normalised(w, log.outcomes[:, 0]).value
+    away = runs.mean() - normalised(w, log.outcomes[:, 0]).value
     assert abs(away) < 4.0 * runs.std(ddof=1) / math.sqrt(len(runs))
 
 

@@ -84,6 +84,9 @@ def _add_value(commands: Commands) -> None:
     value.add_argument(
         "--rule", action="append", default=[], metavar="RULE", help="in words, as above (may be repeated)"
     )
+    value.add_argument("--estimator", action="append", default=[], metavar="NAME",
+                       help="a column of another estimator, such as dros; `evenhand systems --kind estimator` lists "
+                       "them (may be repeated)")  # fmt: skip
     value.add_argument("--served", default=None, metavar="STORE",
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
     add_name(value, "such a store")
@@ -205,7 +208,9 @@ def _draft(o: argparse.Namespace) -> int:
 def _value(o: argparse.Namespace) -> int:
     from evenhand.core.validate import writable
     from evenhand.offline import Evidence, for_whom, value
+    from evenhand.offline.estimators.base import columns_of
 
+    columns = columns_of(o.estimator)
     policies = _served(o)
     log_of = None if o.served is not None and not is_store(o.log) else o.campaign  # else it names that of --served
     with Work("value"):
@@ -213,6 +218,7 @@ def _value(o: argparse.Namespace) -> int:
         if o.out is not None:
             writable(o.out)
         found = value(evidence, rules=o.rule, policies=policies, folds=o.folds, seed=o.seed, model=_model(o))
+        found = replace(found, estimators=columns)
         if o.for_whom:
             found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
     print(found)

@@ -88,7 +88,8 @@ def _marked(only: str = "") -> Iterator[System]:
             continue
         home = importlib.import_module(place)
         inside = pkgutil.iter_modules(getattr(home, "__path__", ()), f"{place}.")
-        for module in (home, *(importlib.import_module(info.name) for info in inside if info.ispkg)):
+        folders = [info.name for info in inside if info.ispkg and info.name not in KINDS]
+        for module in (home, *map(importlib.import_module, folders)):
             for thing in vars(module).values():
                 mark = getattr(thing, "__named__", None)
                 if isinstance(mark, tuple) and f"{thing.__module__}.".startswith(f"{place}."):

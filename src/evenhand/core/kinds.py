@@ -24,6 +24,7 @@ KINDS = {
     "evenhand.run.optimum_of_satisfaction": "benchmark",
     "evenhand.run.theory": "benchmark",
     "evenhand.offline": "estimate",
+    "evenhand.offline.estimators": "estimator",
     "evenhand.experiments": "experiment",
 }
 
@@ -40,6 +41,7 @@ HEADS = {
     "set": "sets: in which averages may have to stay",
     "benchmark": "benchmarks: the best that is possible, to compare with",
     "estimate": "estimates: what a log says, without running a policy",
+    "estimator": "estimators: of what a policy is worth, for `evenhand value --estimator`",
     "experiment": "experiments: `evenhand reproduce` runs them",
 }
 

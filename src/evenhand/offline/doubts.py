@@ -21,7 +21,7 @@ from evenhand.logs.clusters import Clusters
 from evenhand.logs.units import Units
 from evenhand.offline.events import FEW_EVENTS, Occurrences, scaled
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.scores import Average, Estimate, doubly_robust, weights
+from evenhand.offline.scores import Average, Estimate, weights
 from evenhand.problem.constraints import Stated
 from evenhand.problem.constraints.base import relative
 from evenhand.problem.rows import Rows
@@ -168,7 +168,8 @@ def idle(
     best, said = worth >= worth.max(1, keepdims=True), list[tuple[str, str]]()
     for name, limit in limits.items():
         cost = np.where(best, tables[name].predicted, np.inf)  # of actions that are worth the same, the cheapest
-        used = doubly_robust(np.eye(worth.shape[1])[cost.argmin(1)], tables[name].scores, clusters)
+        policy = np.eye(worth.shape[1])[cost.argmin(1)]
+        used = Average.of((policy * tables[name].scores).sum(1), clusters).estimate
         if used.value + _ERRORS * used.se > limit * (1.0 + 1e-9):
             return None
         said.append((f"{amount(limit)} {name}", amount(used.value)))

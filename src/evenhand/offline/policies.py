@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from math import nan
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,14 +17,17 @@ from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.logs.arrow import Frame, arrow_table
 from evenhand.logs.clusters import Clusters
+from evenhand.objectives.base import Objective
 from evenhand.offline.aims import add_shares, objective_of, trouble
 from evenhand.offline.doubts import Bounds, Doubt, Kept, doubter, ends, kept
+from evenhand.offline.estimators.base import STEADY, Estimator, FoldMoves, Sample, all_estimators
+from evenhand.offline.estimators.doubly_robust import DoublyRobust
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.frozen import Saved
 from evenhand.offline.lines import TARGETED, limit_of, singles
 from evenhand.offline.planned import Parted, moves
-from evenhand.offline.scores import STILL, Average, Estimate, blocks, direct, normalised, switch, weights
+from evenhand.offline.scores import Average, Estimate, blocks, weights
 from evenhand.report.allowances import of_rounds
 
 
@@ -91,10 +95,7 @@ class Valued(NamedTuple):
 
     policy: str
     value: Estimate  # doubly robust
-    inverse: Estimate  # by inverse propensities
-    normalised: Estimate  # by weights divided by their sum
-    direct: float  # by the model alone; without an interval, as its errors are not known
-    switch: float  # by the model alone where weights exceed 10
+    by: Mapping[str, Estimate]  # every estimator; without an error where its bias is not known
     beyond: Estimate  # the difference to what was logged, by pairs of cases
     less: Mapping[str, Estimate]  # the difference to every policy before it in the table, by pairs of cases
     doubt: Doubt  # where it is a guess, no estimate has an error
@@ -118,19 +119,11 @@ def limits(evidence: Evidence) -> dict[str, float]:
     return {a.outcome: a.rate for a in of_rounds(evidence.problem)}
 
 
-class Moved(NamedTuple):
-    """By how much folds change the total of a policy, `(K,K)` each; 0 if it was not planned from the log."""
-
-    scored: Mapping[str, Floats]  # of outcomes, by scores
-    weighted: Mapping[str, Floats]  # of outcomes, by weights
-    weights: Floats
-
-
 class Unasked(NamedTuple):
     """The policies that are always evaluated."""
 
     policies: dict[str, Floats]  # (N,A) each
-    moved: dict[str, Moved]  # of the targeted one
+    moved: dict[str, dict[str, FoldMoves]]  # of the targeted one, by outcome
     notes: tuple[str, ...]  # why there is no targeted one, if so
 
 
@@ -158,7 +151,7 @@ def policies_of(crossed: Crossed) -> Unasked:
     return Unasked(found | {name: own.probabilities(count)}, {name: moved}, ())
 
 
-def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tuple[Parted, Moved]]:
+def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tuple[Parted, dict[str, FoldMoves]]]:
     """Yield the targeted policy, and by how much folds move it."""
     evidence, names = crossed.evidence, crossed.evidence.problem.objective.outcomes
     order, logged, weights = crossed.rows.order, evidence.used(names), crossed.weights_dealt
@@ -166,8 +159,8 @@ def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tup
     tables += [weights * logged[name][order, None] for name in names]
     for own, totals in crossed.plans(best([rate]), outcome, [*tables, weights]):
         each = list(moves(totals, evidence.rows))
-        scored, weighted = each[: len(names)], each[len(names) : -1]
-        yield own, Moved(dict(zip(names, scored, strict=True)), dict(zip(names, weighted, strict=True)), each[-1])
+        pairs = zip(each[: len(names)], each[len(names) : -1], strict=True)
+        yield own, {name: FoldMoves(*pair, each[-1]) for name, pair in zip(names, pairs, strict=True)}
 
 
 def probabilities(name: str, policy: Asked, evidence: Evidence) -> Floats:
@@ -221,7 +214,7 @@ def valued(
     evidence: Evidence,
     tables: Mapping[str, Tables],
     policies: Mapping[str, Floats],
-    moved: Mapping[str, Moved],
+    moved: Mapping[str, Mapping[str, FoldMoves]],
     doubted: Mapping[str, Doubt],
 ) -> Iterator[Weighed]:
     """Yield the estimates of what was logged, and then of each policy.
@@ -237,25 +230,23 @@ def valued(
     """
     objective, played, rows = evidence.problem.objective, evidence.played, np.arange(evidence.rows)
     names, logged = objective.outcomes, evidence.used((*evidence.problem.learned, *evidence.problem.known))
-    y = [logged[name] for name in names]
-    predicted = [
-        np.where(played >= 0, tables[name].predicted[rows % len(tables[name].predicted), played], z)
-        for name, z in zip(names, y, strict=True)  # of a withdrawn action nothing is known
-    ]
-    clusters = evidence.clusters
-    averages = [Average.of(z, clusters) for z in y]
+    predicted = {
+        name: np.where(played >= 0, tables[name].predicted[rows % len(tables[name].predicted), played], logged[name])
+        for name in names  # of a withdrawn action nothing is known
+    }
+    clusters, estimators = evidence.clusters, all_estimators()
+    averages = [Average.of(logged[name], clusters) for name in names]
     alike = np.ones(evidence.rows)
     everybody = doubter(evidence.propensities, 1, clusters, evidence.events)(alike)
     first = objective_of(objective, averages)
     first = first.guess() if everybody.is_guess else first
     here = first.estimate if everybody.is_guess else _value(evidence, first, averages, alike)
+    model = Estimate(float(objective.value(np.array([predicted[name].mean() for name in names]))), nan)
+    plain = {True: here, False: Estimate(here.value, nan)}  # what was logged brought what it did
     own = Valued(
         policy=LOGGED,
         value=here,
-        inverse=here,
-        normalised=here,
-        direct=float(objective.value(np.array([z.mean() for z in predicted]))),
-        switch=here.value,
+        by={name: plain[one.unbiased] if one.corrects else model for name, one in estimators.items()},
         beyond=Estimate(0.0, 0.0),
         less={},
         doubt=everybody,
@@ -267,41 +258,29 @@ def valued(
     )
     sums = blocks(first.psi, clusters.names)
     yield Weighed(own, sums, np.zeros_like(sums))
-    still = Moved(dict.fromkeys(names, STILL), dict.fromkeys(names, STILL), STILL)
     before, ends_of_log = {LOGGED: (first, here)}, cache(ends)
     for name, policy in policies.items():
         w = weights(policy, played, evidence.propensities)
         if not w.any():
             raise InvalidInput(f"policies[{name!r}]", "one that plays what was logged in some row", "none that agrees")
         amounts = cache(partial(_scored, policy, tables))
-        by, guessed = moved.get(name, still), doubted[name].is_guess
+        moves, guessed = moved.get(name, {}), doubted[name].is_guess
         never = doubted[name].missing > 0.0
         guesses = frozenset(evidence.problem.learned if never else ())
-        scored = [Average.of(amounts(outcome), clusters)._replace(moves=by.scored[outcome]) for outcome in names]
+        of_row = policy, played, evidence.propensities
+        samples = [Sample(*of_row, logged[o], *tables[o], clusters, moves.get(o, STEADY)) for o in names]
+        scored = [DoublyRobust().average(sample) for sample in samples]
         averages = [
             z.guess() if guessed and outcome in evidence.problem.learned else z
             for outcome, z in zip(names, scored, strict=True)
         ]
-        inverse = [Average.of(w * z, clusters)._replace(moves=by.weighted[o]) for o, z in zip(names, y, strict=True)]
-        normal = [normalised(w, z, clusters) for z in y]
-        for m, (outcome, v) in enumerate(zip(names, normal, strict=True)):
-            normal[m] = v._replace(moves=(by.weighted[outcome] - v.value * by.weights) / w.mean())
-        if guessed:
-            inverse, normal = [z.guess() for z in inverse], [z.guess() for z in normal]
         found = objective_of(objective, averages)
         around = _ends(policy, ends_of_log(evidence), clusters) if never else None
-        models = [tables[outcome].predicted for outcome in names]
-        missed = [z - q for z, q in zip(y, predicted, strict=True)]
         value = found.estimate if guessed else _value(evidence, found, averages, w)
         own = Valued(
             policy=name,
             value=value,
-            inverse=objective_of(objective, inverse).estimate,
-            normalised=objective_of(objective, normal).estimate,
-            direct=float(objective.value(np.array([direct(policy, q) for q in models]))),
-            switch=float(
-                objective.value(np.array([switch(policy, q, w, z) for q, z in zip(models, missed, strict=True)]))
-            ),
+            by={n: _estimate(objective, one, samples, guessed) for n, one in estimators.items()},
             beyond=found.beyond(value, first, here),
             less={other: found.beyond(value, *each) for other, each in before.items()},
             doubt=doubted[name],
@@ -313,6 +292,14 @@ def valued(
         )
         yield Weighed(own, blocks(found.psi, clusters.names), blocks(found.less(first).psi, clusters.names))
         before[name] = found, value
+
+
+def _estimate(objective: Objective, estimator: Estimator, samples: Sequence[Sample], guessed: bool) -> Estimate:
+    """Estimate the objective of averages, without an error where the bias is not known or the value is a guess."""
+    each = [estimator.average(sample) for sample in samples]
+    if not estimator.unbiased:
+        return Estimate(float(objective.value(np.array([z.value for z in each]))), nan)
+    return objective_of(objective, [z.guess() for z in each] if guessed else each).estimate
 
 
 def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: Floats) -> Estimate:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, normal
 from evenhand.core.types import Floats, Ints
@@ -249,77 +248,6 @@ class Average(NamedTuple):
     def less(self, other: Average) -> Average:
         """The difference to another number of the same rows."""
         return self._replace(value=self.value - other.value, psi=self.psi - other.psi, moves=self.moves - other.moves)
-
-
-def normalised(w: Floats, y: Floats, clusters: Clusters | None = None) -> Average:
-    """Return an average with weights that are not all 0, `(N),(N)->`; `self_normalised` is its estimate."""
-    value = float((w * y).sum() / w.sum())
-    return Average.by(value, w * (y - value) / w.mean(), clusters)
-
-
-def direct(policy: Floats, predicted: Floats) -> float:
-    """Estimate the value of a policy by a model of the outcomes alone (the direct method), `(N,A),(N,A)->()`.
-
-    Equation: mean_i sum_a pi_ia q_ia. There is no standard error, as the error of the model is not known.
-
-    >>> direct(np.full((2, 2), 0.5), np.array([[0.0, 1.0], [0.0, 3.0]]))
-    1.0
-    """
-    return float((policy * predicted).sum(1).mean())
-
-
-def inverse(w: Floats, y: Floats) -> Estimate:
-    """Estimate the value of a policy by inverse propensities (Horvitz and Thompson 1952), `(N),(N)->`.
-
-    Equation: mean_i w_i y_i with w_i = pi_i(a_i) / p_i. Unbiased where every action that the policy plays could be
-    logged.
-
-    >>> inverse(np.array([0.0, 2.0, 2.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0])).value
-    1.0
-    """
-    values = w * y
-    return Estimate.of(values, float(values.mean()))
-
-
-def self_normalised(w: Floats, y: Floats) -> Estimate:
-    """Estimate the value of a policy by weights divided by their sum (SNIPS, Swaminathan and Joachims 2015).
-
-    Equation: v = sum_i w_i y_i / sum_i w_i; the influence function is w_i (y_i - v) / mean(w).
-
-    Raises:
-        InvalidInput: no row agrees with the policy.
-
-    >>> self_normalised(np.array([0.0, 2.0, 2.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0]))
-    Estimate(value=1.0, se=0.0, events=None, degrees=inf, tails=Tails(skew=0.0, degrees=inf))
-    """
-    if not w.any():
-        raise InvalidInput("policy", "one that plays what was logged in some row", "none that agrees")
-    return normalised(w, y).estimate
-
-
-def doubly_robust(policy: Floats, scored: Floats, clusters: Clusters | None = None) -> Estimate:
-    """Estimate the value of a policy by `scores`, `(N,A),(N,A)->`.
-
-    Equation: mean_i sum_a pi_ia g_ia (Robins, Rotnitzky and Zhao 1994; Dudik, Langford and Li 2011). Unbiased with
-    known propensities, whatever the model predicts, if it has not seen the row: see `cross_fit`.
-    """
-    return Average.of((policy * scored).sum(1), clusters).estimate
-
-
-def switch(policy: Floats, predicted: Floats, w: Floats, missed: Floats, cap: float = 10.0) -> float:
-    """Estimate as `doubly_robust` does, but by the model alone where weights exceed a cap (Wang, Agarwal, Dudik 2017).
-
-    Equation: mean_i [sum_a pi_ia q_ia + w_i 1{w_i <= cap} m_i]. The bias of the model remains beyond the cap, so that
-    there is no standard error.
-
-    Args:
-        policy, predicted: `(N,A)`.
-        w: `(N)` the weights.
-        missed: `(N)` by how much the outcome exceeds its prediction.
-        cap: the largest weight that is used.
-    """
-    values = (policy * predicted).sum(1) + np.where(w <= cap, w, 0.0) * missed
-    return float(values.mean())
 
 
 def scores(predicted: Floats, actions: Ints, propensities: Floats, y: Floats) -> Floats:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from evenhand.core.validate import file
 from evenhand.logs.checks import Checks, fault_of, refusal, scope, told as warnings
 from evenhand.offline import results
 from evenhand.offline.doubts import FEW
+from evenhand.offline.estimators.base import PRINTED, columns_of
 from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.results import (
@@ -32,6 +33,7 @@ from evenhand.offline.results import (
     use_cell,
 )
 from evenhand.offline.scores import Bands
+from evenhand.offline.value_columns import columns, measurements, reading, table_of
 from evenhand.offline.whom import ForWhom
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
@@ -53,12 +55,6 @@ DIFFERENCES = (
     "largest of several estimates is too optimistic."
 )
 USES = "Bars are parts of the budget that a policy uses per case; at the line all of it is used."
-OTHERS = (
-    "IPS weights cases by inverse propensities, and SNIPS divides by the sum of the weights; neither needs a model of "
-    "outcomes. The model alone and switch have no errors, as nothing says how wrong the model is. Where estimators are "
-    "further apart than their errors explain, check the propensities and the overlap."
-)
-
 KEPT = (
     "How much a policy has of what a constraint limits, its 95 % interval, and the confidence that it is kept. "
     "A policy that was tuned to meet a limit exactly has a confidence of a half."
@@ -78,9 +74,9 @@ def uses(policies: Sequence[Valued], limits: Mapping[str, float]) -> dict[str, l
 
 
 def parts(
-    policies: Sequence[Valued], limits: Mapping[str, float], objective: str, tables: Sequence[Table]
+    policies: Sequence[Valued], limits: Mapping[str, float], objective: str, tables: Sequence[Table], text: str
 ) -> Iterator[Part]:
-    """Yield the parts of a report; `tables` are those of values, of other estimators and of constraints."""
+    """Yield the parts of a report: tables of values, of other estimators, which a text explains, and of constraints."""
     first, others, *kept = tables
     found = differences(policies)
     about = "; ".join(f"{z.name}: {z.said}" for z in found)
@@ -98,7 +94,7 @@ def parts(
             chart=_used(policies, used),
             keys=tuple((name, hue) for hue, name in enumerate(used)) if len(used) > 1 else (),
         )
-    yield Part(title="By other estimators", reading=OTHERS, tables=(others,))
+    yield Part(title="By other estimators", reading=text, tables=(others,))
     if kept:
         yield Part(title="Constraints", reading=KEPT, tables=tuple(kept))
 
@@ -129,6 +125,7 @@ class Value:
         checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
         notes: remarks about the log.
         whom: for whom the targeted policy is, if that was asked for.
+        estimators: that have columns beside the value, by name; see `with_estimators`.
     """
 
     log: str
@@ -144,6 +141,15 @@ class Value:
     notes: tuple[str, ...]
     whom: ForWhom | None = None
     clusters: Counted | None = None
+    estimators: tuple[str, ...] = PRINTED
+
+    def with_estimators(self, names: Iterable[str]) -> Value:
+        """Return the same with columns of more estimators; `evenhand systems --kind estimator` lists them.
+
+        Raises:
+            InvalidInput: an unknown name.
+        """
+        return replace(self, estimators=columns_of(names))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per policy.
@@ -151,9 +157,8 @@ class Value:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "low beyond", "high beyond"]
-        names += ["ips", "se ips", "snips", "se snips", "model alone", "switch"]
-        names += ["effective cases", "never logged", "effective events", "least", "most"]
+        each = columns(self.objective, self.estimators)
+        names = ["policy", *(name for column in each for name in column.names)]
         names += [f"{end}{name} used" for name in self.limits for end in ("", "low ", "high ")]
         names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
         counted = [] if self.clusters is None else [self.clusters.number]
@@ -161,17 +166,7 @@ class Value:
         rows = [
             [
                 p.policy,
-                *p.value.pair,
-                *p.value.interval,
-                *p.beyond.pair,
-                *p.beyond.interval,
-                *p.inverse.pair,
-                *p.normalised.pair,
-                p.direct,
-                p.switch,
-                *p.doubt[:2],
-                p.doubt.events if math.isfinite(p.doubt.events) else math.nan,
-                *(p.bounds or (math.nan, math.nan)),
+                *(z for column in each for z in column.cells(p)),
                 *(z for name in self.limits for z in (p.used[name].value, *p.used[name].interval)),
                 *(k.confidence for k in p.kept),
                 *counted,
@@ -183,25 +178,9 @@ class Value:
     def results(self) -> Results:
         """Collect the rows of `results.json`."""
         found = results_of("value", self, allowances.setting(self._allowed))
+        each = columns(self.objective, self.estimators)
         for p in self.policies:
-            estimates = {
-                "": p.value,
-                " beyond what was logged": p.beyond,
-                " by IPS": p.inverse,
-                " by SNIPS": p.normalised,
-            }
-            for what, estimate in estimates.items():
-                found.rows.append(Measurement(p.policy, {}, self.objective + what, *estimate.pair))
-            found.rows.extend(ends_of(p.policy, {}, self.objective, p.value))
-            found.rows.extend(ends_of(p.policy, {}, f"{self.objective} beyond what was logged", p.beyond))
-            found.rows.append(Measurement(p.policy, {}, f"{self.objective} by the model alone", p.direct))
-            found.rows.append(Measurement(p.policy, {}, f"{self.objective} by switch", p.switch))
-            found.rows.append(Measurement(p.policy, {}, "effective cases", p.doubt.cases))
-            found.rows.append(Measurement(p.policy, {}, "part of its plays that was never logged", p.doubt.missing))
-            if math.isfinite(p.doubt.events):
-                found.rows.append(Measurement(p.policy, {}, "effective events", p.doubt.events))
-            for end, bound in zip(("least", "most"), p.bounds or (), strict=False):
-                found.rows.append(Measurement(p.policy, {}, f"{self.objective}, {end}", bound))
+            found.rows.extend(measurements(p, each))
             for name, used in p.used.items():
                 found.rows.append(Measurement(p.policy, {}, f"{name} used", *used.pair))
                 found.rows.extend(ends_of(p.policy, {}, f"{name} used", used))
@@ -300,7 +279,7 @@ class Value:
 
     def page(self, command: str = "") -> Page:
         """Return the report, which states the command that made it."""
-        own = parts(self.policies, self.limits, self.objective, list(self.tables()))
+        own = parts(self.policies, self.limits, self.objective, list(self.tables()), reading(self.estimators))
         return results.page(
             self,
             (*own, *([] if self.whom is None else self.whom.parts())),
@@ -374,10 +353,7 @@ class Value:
         ]
         used = (f"{name} used" for name in self.limits)
         yield Table([f"{self.objective} per case", "value ± se", "95 %", f"beyond {first}", "cases", *used], rows)
-        rows = [
-            [p.policy, told(p.inverse), told(p.normalised), f"{p.direct:.4f}", f"{p.switch:.4f}"] for p in self.policies
-        ]
-        yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
+        yield table_of(self.policies, self.estimators)
         limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:
             rows = [[p.policy, *(use_cell(k.used, k.confidence) for k in p.kept)] for p in self.policies]

@@ -154,7 +154,7 @@ def value(
 
     Equation: V(pi) = mean_i [sum_a pi(a | x_i) q_i(a) + pi(a_i | x_i) / p_i (y_i - q_i(a_i))]; the standard error is
     that of the mean of its terms. That of the targeted policy has what folds have in common as well, as in `curve`.
-    IPS, SNIPS, the model alone and switch are stated beside it.
+    Other estimators are stated beside it, and `Value.with_estimators` adds more.
 
     A policy that plays what was never logged has a value that is a guess, without an error, and bounds: outcomes that
     were never logged are between the ends of their range.
