@@ -1,12 +1,13 @@
-"""The values of policies in a log, by several estimators beside each other: in words, as tables and as a report."""
+"""The table of a value: columns that are declared once, from which texts, frames, JSON and pages follow."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evenhand.core import faces
 from evenhand.core.extras import data_frame
@@ -15,7 +16,7 @@ from evenhand.core.validate import file
 from evenhand.logs.checks import Checks, fault_of, refusal, scope, told as warnings
 from evenhand.offline import results
 from evenhand.offline.doubts import FEW
-from evenhand.offline.estimators.base import PRINTED, columns_of
+from evenhand.offline.estimators.base import PRINTED, Estimator, all_estimators, columns_of
 from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.results import (
@@ -32,8 +33,7 @@ from evenhand.offline.results import (
     told,
     use_cell,
 )
-from evenhand.offline.scores import Bands
-from evenhand.offline.value_columns import columns, measurements, reading, table_of
+from evenhand.offline.scores import Bands, Estimate
 from evenhand.offline.whom import ForWhom
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
@@ -47,6 +47,87 @@ from evenhand.report.tables import Table, printed
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+CAVEAT = (
+    "Those without an error follow the model to some part, and nothing says how wrong that is. Where estimators are "
+    "further apart than their errors explain, check the propensities and the overlap."
+)
+
+
+class Column(NamedTuple):
+    """A number that every policy has, with its error and the ends of its interval if it has names for them."""
+
+    names: tuple[str, ...]  # in data frames: of the number; or with its error; or with both and the two ends
+    text: str  # in `results.json`
+    of: Callable[[Valued], Estimate | float | None]  # None where it is not known
+
+    def cells(self, p: Valued) -> list[float]:
+        """Return the numbers of a policy by name."""
+        found = self.of(p)
+        if isinstance(found, Estimate):
+            return [*found.pair, *found.interval][: len(self.names)]
+        return [nan if found is None else found]
+
+
+def columns(objective: str, estimators: Sequence[str]) -> tuple[Column, ...]:
+    """Return the columns of a table of values, of which those of estimators have their names.
+
+    >>> [column.names for column in columns("sale", ["ips", "switch"])][2:4]
+    [('ips', 'se ips'), ('switch',)]
+    """
+    by = all_estimators()
+    return (
+        Column(("value", "se", "low", "high"), objective, lambda p: p.value),
+        Column(
+            ("beyond logged", "se beyond", "low beyond", "high beyond"),
+            f"{objective} beyond what was logged",
+            lambda p: p.beyond,
+        ),
+        *(_column(objective, name, by[name]) for name in estimators),
+        Column(("effective cases",), "effective cases", lambda p: p.doubt.cases),
+        Column(("never logged",), "part of its plays that was never logged", lambda p: p.doubt.missing),
+        Column(
+            ("effective events",), "effective events", lambda p: p.doubt.events if isfinite(p.doubt.events) else None
+        ),
+        Column(("least",), f"{objective}, least", lambda p: None if p.bounds is None else p.bounds[0]),
+        Column(("most",), f"{objective}, most", lambda p: None if p.bounds is None else p.bounds[1]),
+    )
+
+
+def _column(objective: str, name: str, estimator: Estimator) -> Column:
+    head = _head(estimator).lower()
+    names = (head, f"se {head}") if estimator.unbiased else (head,)
+    return Column(names, f"{objective} by {estimator.label}", lambda p: p.by[name])
+
+
+def _head(estimator: Estimator) -> str:
+    return estimator.label.removeprefix("the ")
+
+
+def measurements(p: Valued, each: Sequence[Column]) -> list[Measurement]:
+    """Return the rows of `results.json` of a policy: numbers with errors, the ends of intervals, and plain numbers."""
+    pairs = [(column, column.cells(p)) for column in each if column.of(p) is not None]
+    found = [Measurement(p.policy, {}, c.text, *cells[:2]) for c, cells in pairs if len(c.names) > 1]
+    for c, _ in pairs:
+        if len(c.names) > 2 and isinstance(estimate := c.of(p), Estimate):
+            found.extend(ends_of(p.policy, {}, c.text, estimate))
+    return found + [Measurement(p.policy, {}, c.text, *cells) for c, cells in pairs if len(c.names) == 1]
+
+
+def table_of(policies: Sequence[Valued], estimators: Sequence[str]) -> Table:
+    """Return the table of what other estimators say."""
+    each = [(name, all_estimators()[name]) for name in estimators]
+    heads = [_head(one) + " ± se" * one.unbiased for _, one in each]
+    rows = [
+        [p.policy, *(told(p.by[n]) if one.unbiased else f"{p.by[n].value:.4f}" for n, one in each)] for p in policies
+    ]
+    return Table(["by other estimators", *heads], rows)
+
+
+def reading(estimators: Sequence[str]) -> str:
+    """Say what each estimator is, and how to read them beside each other."""
+    return " ".join([*(all_estimators()[name].meaning for name in estimators), CAVEAT])
+
 
 DIFFERENCES = (
     "Dots are differences to what was logged, by pairs of cases; lines are their 95 % intervals, for the population "
