@@ -88,7 +88,7 @@ def digest_of(campaign: str, key: str) -> bytes:
     """Return the digest of a key, which a store keeps of a decision that a segment has.
 
     >>> digest_of("mail", "customer-17").hex()
-    '1e5ad9bc6ee7e6ed2ad1f0bd35dd7d4b'
+    'e46f7051b0189809299ded6e95ca42ea'
     """
     return hashlib.sha256(f"{digested(campaign)}{key}".encode()).digest()[:16]
 
