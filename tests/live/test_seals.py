@@ -2,7 +2,7 @@
 
 import base64
 import sqlite3 as plain
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,11 +18,13 @@ from evenhand.live.campaigns import seals
 from evenhand.live.campaigns.backups import backup, restore
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.corrections import Anew, Books
 from evenhand.live.fold.recomputation import _State
 from evenhand.live.fold.snapshots import dump
 from evenhand.live.log.events import is_erased, read
 from evenhand.live.log.proof import prove
 from evenhand.live.stores import sqlite
+from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.batches import Deciding
@@ -318,6 +320,66 @@ def test_the_store_stays_small_and_its_file_shrinks(tmp_path):
     assert sizes[-1][1] - sizes[0][1] < 60 * 1000  # a digest of each key, and nothing else, grows
 
 
+RIDGE = eh.resolving(SHOP, eh.PerAction.of(SHOP, eh.Ridge), warmup=4, name="ridge")
+
+
+def raced(monkeypatch, kind, once):
+    """Let something happen after the first part of a switch that is made beside requests."""
+    first, times = kind.go_on, []
+
+    def go_on(self):
+        first(self)
+        times.append(1)
+        if len(times) == 1:
+            once()
+
+    monkeypatch.setattr(kind, "go_on", go_on)
+
+
+@pytest.mark.parametrize("kind", [Anew, Books])
+@pytest.mark.parametrize("meanwhile", ["sealed", "erased"])
+def test_a_switch_that_others_seal_or_erase_beside(kind, meanwhile, tmp_path, monkeypatch):
+    store = MemoryStore()
+    shop = eh.Campaign.open(store, "shop", POLICY)
+    decide(shop, range(10))
+    if kind is Books:
+        shop.erase(["3"], by="a clerk", why="asked to")
+        decide(shop, range(10, 20))
+    other, third = (eh.Campaign.open(store, "shop", z) for z in (POLICY, [RIDGE, POLICY]))
+    erased = partial(other.erase, ["5"], by="a clerk", why="asked to")
+    raced(monkeypatch, kind, partial(seal, other, tmp_path, 15) if meanwhile == "sealed" else erased)
+    shop.switch(RIDGE, by="ada", why="a race")
+    third.decide({"age": 20}, key="one more")
+    store._kept.clear()
+    same_fold(third, eh.Campaign.open(store, "shop", [POLICY, RIDGE]))
+    for place in (store, Place(store, tmp_path)):
+        assert eh.live.audit(place, "shop", [POLICY, RIDGE]).clean
+
+
+def test_a_seal_that_another_policy_learns_beside_is_planned_again(tmp_path, monkeypatch):
+    store = MemoryStore()
+    shop = eh.Campaign.open(store, "shop", POLICY)
+    decide(shop, range(10))
+    seal(shop, tmp_path, 8)
+    decide(shop, range(10, 20))
+    shop, other = (eh.Campaign.open(store, "shop", z) for z in ([RIDGE, POLICY], POLICY))
+    written, times = seals._written, []
+
+    @contextmanager
+    def slow(*arguments):
+        with written(*arguments) as draft:
+            if not times:
+                other.switch(RIDGE, by="ada", why="a race")
+            times.append(1)
+            yield draft
+
+    monkeypatch.setattr(seals, "_written", slow)
+    assert str(seal(shop, tmp_path, 30)).startswith("nothing to move")
+    store._kept.clear()
+    eh.Campaign.open(store, "shop", [POLICY, RIDGE])
+    assert eh.live.audit(store, "shop", [POLICY, RIDGE]).clean
+
+
 def test_a_switch_to_other_features_goes_on_with_the_books_and_learns_what_no_segment_has(shop, tmp_path):
     seal(shop, tmp_path, 30)
     wide = replace(SHOP, features=(eh.Numeric("age", 0, 100),))
@@ -338,14 +400,47 @@ def test_a_switch_to_other_features_goes_on_with_the_books_and_learns_what_no_se
     assert eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY, other]).clean
 
 
-def test_counts_of_another_policy_begin_after_the_segments_and_say_so(shop, tmp_path):
+def changed(**more):
+    """A policy of the shop with a change."""
+    problem = replace(SHOP, **more)
+    return eh.resolving(problem, eh.PerAction.of(problem), warmup=4)
+
+
+THREE = eh.Outcome("cents", known={"letter": 80, "card": 30})
+
+
+@pytest.mark.parametrize(
+    ("other", "uncounted"),
+    [
+        (changed(actions=("none", "letter", "card"), outcomes=(eh.Outcome("visit"), THREE)), 0),
+        (changed(subject_to=()), 0),
+        (changed(subject_to=(*SHOP.subject_to, eh.Budget("visit", total=300))), 0),
+        (changed(horizon=300), 0),
+        (changed(maximize=eh.objectives.Linear({"visit": 2.0, "cents": -0.001})), 14),
+    ],
+    ids=["appended", "without a budget", "another budget", "longer", "another objective"],
+)
+def test_counts_of_segments_stay_as_they_were_at_a_switch(other, uncounted, shop, tmp_path):
+    report = shop.report()
     seal(shop, tmp_path, 30)
+    shop.switch(other, by="ada", why="a change")
+    for _ in range(2):
+        found = shop.report()
+        for name in ("observed", "delay", "certain", "clipped"):
+            assert found[name] == report[name]
+        assert {k: v for k, v in found["actions"].items() if v} == {k: v for k, v in report["actions"].items() if v}
+        assert found["uncounted"] == uncounted
+        shop = eh.Campaign.open(shop.store, "shop", [POLICY, other])
     tally = Tally(shop)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Tally, "_counts", "another way")
-        tally.update()
-    assert (tally.uncounted, sum(tally.played.values())) == (14, 16)
-    assert shop.report()["uncounted"] == 0
+    tally.update()
+    assert sum(span.plays for span in tally.spans.all).tolist() == [
+        *(report["actions"][name] for name in SHOP.actions),
+        *[0] * (len(other.problem.actions) - 2),
+        0,
+    ]
+    if "cents" in tally.uses.names and not uncounted:
+        assert tally.spent("cents")[-1] == shop.status().accounts["cents"].total - shop.status().accounts["cents"].left
+    shop.save_report(tmp_path / "page.html")
 
 
 def test_commands_seal_audit_and_export(tmp_path, capsys, monkeypatch):

@@ -220,7 +220,8 @@ def _sealed(worker: Worker, plan: _Plan, draft: Path, note: dict[str, str], log:
     """
     fold, last, store = worker.fold, plan.last, worker.store
     same = (fold.sealed + 1, fold.erased, fold.known) == (plan.first, plan.erased, plan.known)
-    if not same or 0 < fold.reach <= last.seq:
+    learned = any(map(adopts_books, store.scan(worker.name, last.seq, ("switched",))))  # since it was planned
+    if not same or learned or 0 < fold.reach <= last.seq:
         return None
     assert isinstance(log, Sealing)
     emptied = [event.seq for event in store.scan(worker.name, kinds=("sealed",)) if not is_erased(event)]

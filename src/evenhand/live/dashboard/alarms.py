@@ -208,4 +208,6 @@ def _locked_in(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
         more = f", and {len(found) - _NAMED:,} others" if len(found) > _NAMED else ""
         told = f"all of the last {streak.rounds:,} decisions that could play another action played it, since decision"
         room = "The policy never explores, and by the outcomes so far may lose per round, at its present prices"
-        yield Alarm("locked_in", f"{streak.action}: {told} {streak.first}. {room}: {', '.join(of)}{more}.")
+        yield Alarm(
+            "locked_in", f"{streak.action}: {told} {tally.ids.of(streak.first)}. {room}: {', '.join(of)}{more}."
+        )

@@ -34,7 +34,7 @@ class Streak:
 
     def __init__(self) -> None:
         self.action: str | None = None  # that was played alone, of the latest decision that counts
-        self.first = self.last = 0  # the decisions since and until when
+        self.first = self.last = 0  # the events of the decisions since and until when
         self.rounds, self.whole = 0, 0  # decisions since then, and in all
         self.sums = dict[str, Floats]()  # by action, the number of outcomes that came, and their sums, (1 + M + L)
         self._some = Counter[str]()  # of these rounds, those that named the action among others that they offered
@@ -53,7 +53,7 @@ class Streak:
         """Enter a decision with one play.
 
         Args:
-            number: of the decision.
+            number: of the event of the decision.
             action: what was played.
             offered: the actions that were offered; None for all.
             certain: whether that was certain, with nothing masked that was offered.

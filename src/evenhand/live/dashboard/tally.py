@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import threading
 from base64 import b64decode, b64encode
 from collections import Counter, deque
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +62,8 @@ class Tally:
     nothing in it is of a case that was erased.
 
     Decisions that a seal moved out of the store are in the tally that its event keeps, up to the end of the segment.
-    Where a policy counts decisions in another way, those cannot be counted anew: `uncounted` says how many there are.
+    They stay counted as they were, whatever policy decides later; of one with another objective or other outcomes, sums
+    begin after the segments: `uncounted` says how many decisions these lack.
 
     Args:
         campaign: the campaign.
@@ -228,14 +230,8 @@ class Tally:
         return self._end is None and not isinstance(self._campaign.store, OnlyRead)
 
     def part(self, last: Event) -> dict[str, str]:
-        """Return this tally after its last event as a part of a seal, and by what it counts."""
-        return {"tally": b64encode(dump(self._state, last)).decode(), "counts": self._counts}
-
-    @property
-    def _counts(self) -> str:
-        """The SHA-256 of how decisions count, which two policies may have in common."""
-        features, encoding = self._ranges
-        return hashlib.sha256(f"{self.uses.kind}{features}{encoding}".encode()).hexdigest()
+        """Return this tally after its last event as a part of a seal, and what its rows of increments are."""
+        return {"tally": b64encode(dump(self._state, last)).decode(), "layout": json.dumps(self.uses.layout)}
 
     @property
     def _state(self) -> dict[str, Any]:
@@ -260,12 +256,26 @@ class Tally:
             return
         event, last = next(iter(campaign.store.scan(campaign.name, each[-1].number - 1))), each[-1]
         kept = read(event)
-        if kept.get("counts") == self._counts and self._take(b64decode(kept["tally"]), last.last, last.hash):
+        if "tally" in kept and self._take(b64decode(kept["tally"]), last.last, last.hash):
+            self._convert(json.loads(kept["layout"]), sum(z.decisions for z in each))
             return
         for rare in campaign.store.scan(campaign.name, kinds=("opened", "switched", "restored", *LIFE)):
             if rare.seq <= last.last:
                 self._rare(rare)
         self._last, self.uncounted = last.last, sum(z.decisions for z in each)
+
+    def _convert(self, layout: Sequence[Any], decisions: int) -> None:
+        """Give what is counted the layout of the present policy; `decisions` are those that were counted."""
+        width = len(self._campaign.policy.problem.actions) + 1
+        for span in self.spans.all:
+            appended = [0] * (width - len(span.plays))
+            span.plays = np.concatenate([span.plays[:-1], np.array(appended, np.int64), span.plays[-1:]])
+            span.moved = self.uses.converted(span.moved, layout)
+        self._forced = self.uses.converted(self._forced, layout)
+        for waiting in self._waiting.values():
+            waiting.now = self.uses.converted(waiting.now, layout)
+        if layout[1] != self.uses.layout[1]:
+            self.uncounted = decisions
 
     def _take(self, blob: bytes, seq: int, hashed: bytes) -> bool:
         """Go on from a tally; returns whether it can be read."""
@@ -308,7 +318,7 @@ class Tally:
         counts = bool(body["n"])
         if counts and len(body["a"]) == 1:
             free = body["p"][0] == 1.0 and not body["r"]
-            self.streak.decided(self.ids.of(event.seq), actions[body["a"][0]], body.get("offered"), certain=free)
+            self.streak.decided(event.seq, actions[body["a"][0]], body.get("offered"), certain=free)
         self.clipped.add(self._ranged.outside(body["case"]) if self._ranged and "case" in body else ())
         self.recent.decided(event, body, actions, self.ids)
         found = self.uses.none()

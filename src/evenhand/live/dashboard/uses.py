@@ -67,11 +67,23 @@ class Uses:
         return same and kinds[0] == kinds[1]
 
     @property
-    def kind(self) -> str:
-        """The text by which another process may tell that it counts alike."""
-        mine = self._problem
-        parts = mine.actions, mine.outcomes, mine.names, mine.groups, mine.n_plays, self.names, self._columns
-        return repr((*parts, self._hard.tolist(), self._objective, self._by_group))
+    def layout(self) -> list[Any]:
+        """What the numbers of a row of increments are, for JSON: the budgets first, then the rest as one text."""
+        outcomes = [self._problem.names[i] for i in self._objective]
+        return [list(self.names), repr((self._problem.names, self._problem.known, outcomes, self._by_group))]
+
+    def converted(self, row: Floats, layout: Sequence[Any]) -> Floats:
+        """Return a row of increments of another layout as one of this: budgets by their names, others as 0.
+
+        If the rest differs, nothing of the row is known here.
+        """
+        names, rest = layout
+        found = self.none()
+        if rest == self.layout[1]:
+            found[len(self.names) :] = row[len(names) :]
+            for j, name in enumerate(self.names):
+                found[j] = row[names.index(name)] if name in names else 0.0
+        return found
 
     def none(self) -> Floats:
         """Return the increments of a cancelled decision."""

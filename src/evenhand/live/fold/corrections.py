@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.core.errors import CannotSave
 from evenhand.live.fold.fold import Fold, Rewritten, Survey
 from evenhand.live.fold.folding import COMING, Folding, fits
 from evenhand.live.fold.lessons import Lessons, go_on, lessons
-from evenhand.live.fold.phases import Phase
+from evenhand.live.fold.phases import BOOKS, Phase
 from evenhand.live.log.events import Busy, Event, encode
 from evenhand.live.log.store import Transaction
 from evenhand.policy.books import ARRIVED
@@ -145,6 +145,8 @@ class Anew:
         known: the last event of the log.
     """
 
+    adopts: ClassVar[bool] = False  # what the event of the switch says
+
     def __init__(self, folding: Folding, body: dict[str, Any], known: int) -> None:
         event = Event(COMING, "switched", None, None, 0, encode(body))
         self._folding, self.known = replace(folding, base=event), known
@@ -199,12 +201,14 @@ class Books:
         phase: the policy, and the encoder of its cases.
     """
 
+    adopts: ClassVar[str] = BOOKS  # what the event of the switch says
+
     def __init__(self, folding: Folding, phase: Phase) -> None:
         self._folding, self._phase, self._times, self._seen = folding, phase, 0, 0
         self._lessons: Lessons | None = None
 
     def go_on(self) -> None:
-        """Learn from the committed events; from the first one on if an outcome was revised or a case erased."""
+        """Learn from the committed events; from the first one on if anything was revised, erased or sealed."""
         self._times += 1
         self._lessons = self._learned()
 
@@ -229,7 +233,7 @@ class Books:
 
     def _learned(self) -> Lessons:
         folding, found = self._folding, self._lessons
-        changed = [e.seq for e in folding.store.scan(folding.name, self._seen, ("revised", "erased"))]
+        changed = [e.seq for e in folding.store.scan(folding.name, self._seen, ("revised", "erased", "sealed"))]
         self._seen = max(changed, default=self._seen)
         if found is None or changed:
             return lessons(folding.store, folding.name, folding.terms.seed, self._phase, COMING, {})

@@ -117,8 +117,12 @@ class Retention:
         return self._found
 
     def _old(self, last: Run | None, until: int) -> Iterator[Event]:
-        """Yield the decisions before a time that have cases, as far as the last run did not see them."""
+        """Yield the decisions before a time that have cases, as far as the last run did not see them.
+
+        What a segment has is erased there, if at all, also where the store has it as well.
+        """
         worker, start = self._worker, 0 if last is None else last.start
+        start = max(start, worker.fold.sealed + 1)
         back = max((event.seq for event in worker.store.scan(worker.name, kinds=("clock",))), default=0)
         for event in worker.store.scan(worker.name, max(start - 1, 0), kinds=("decided",)):
             if event.at >= until and event.seq > back:  # times go back at an event `clock` alone
