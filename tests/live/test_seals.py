@@ -28,6 +28,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.batches import Deciding
+from evenhand.live.worker.clocks import set_clock
 from evenhand.live.worker.verbs import Verbs
 from tests.live.schedules import same_fold
 from tests.live.seal_worlds import live
@@ -264,6 +265,62 @@ def test_erasures_before_and_after_a_seal(before, shop, tmp_path):
     seal(again, tmp_path, again.head().seq)
     same_fold(again, eh.Campaign.open(shop.store, "shop", POLICY))
     assert eh.live.audit(Place(shop.store, tmp_path), "shop", [POLICY]).clean
+
+
+DAY = 86_400 * 10**6
+
+
+def test_retention_leaves_what_a_segment_has(tmp_path):
+    clock = [2_000_000_000 * 10**6]
+    store = MemoryStore(now=lambda: clock[0])
+    shop = eh.Campaign.open(store, "shop", POLICY, patience=9e8)
+    decide(shop, [0], answered=False)  # it waits, so that the store has it as well
+    decide(shop, range(1, 10))
+    clock[0] += 2 * DAY
+    shop.seal(tmp_path, by="ada", why="size")
+    shop.observe("0", {"visit": 1})
+    decide(shop, range(10, 20))
+    shop.change(retention=1, by="ada", why="the law")
+    clock[0] += 2 * DAY
+    while shop.refresh():
+        pass
+    assert sum(is_erased(e) for e in store.scan("shop", kinds=("decided",))) == 10
+    assert eh.live.audit(Place(store, tmp_path), "shop", [POLICY]).clean
+
+
+def test_what_is_younger_than_a_day_stays_where_the_clock_was_set_back(tmp_path):
+    clock = [2_000_000_000 * 10**6]
+    store = MemoryStore(now=lambda: clock[0])
+    shop = eh.Campaign.open(store, "shop", POLICY, patience=9e8)
+    clock[0] += DAY // 8
+    decide(shop, range(10))
+    clock[0] -= DAY // 8
+    set_clock(store, "shop", why="it was wrong", who="ada")
+    decide(shop, range(10, 20))
+    clock[0] += 60 * 10**6
+    assert str(shop.seal(tmp_path, by="ada", why="size")).startswith("nothing to move")
+    clock[0] += DAY
+    assert shop.seal(tmp_path, by="ada", why="size").segment.decisions == 20
+
+
+def test_the_page_of_a_restored_log_reads_its_streak(tmp_path):
+    """The ids of its decisions are no numbers of events."""
+    rich = replace(SHOP, subject_to=(eh.Budget("cents", total=40_000, hard=True),))
+    policy = eh.resolving(rich, eh.PerAction.of(rich, eh.Ridge), warmup=6)
+    store, again = MemoryStore(), MemoryStore()
+    shop = eh.Campaign.open(store, "shop", policy)
+
+    def live(shop, numbers):
+        for i in numbers:
+            said = shop.decide({"age": 20 + 7 * i % 60}, key=f"{i}")
+            shop.observe(said.id, {"visit": float(said.action == "letter" and i % 5 == 0)})
+
+    live(shop, range(60))
+    backup(store, tmp_path / "shop.backup")
+    restore(tmp_path / "shop.backup", again, by="ada", why="disk lost")
+    shop = eh.Campaign.open(again, "shop", policy)
+    live(shop, range(60, 64))
+    assert any("all of the last" in alarm for alarm in shop.report()["alarms"])
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "postgresql"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -146,8 +146,11 @@ def _end(worker: Worker, after: int, before: date | int | None) -> int:
     return min(last, as_of)
 
 
-def _old(worker: Worker, after: int, before: date | int | None) -> Iterable[Event]:
-    """Iterate over the events after a number that are before an event or a time, by default a day ago."""
+def _old(worker: Worker, after: int, before: date | int | None) -> Iterator[Event]:
+    """Iterate over the events after a number that are before an event or a time, by default a day ago.
+
+    Before an event `clock`, by which times go back, others may lie between them.
+    """
     store, name, now = worker.store, worker.name, worker.one(lambda log: log.now)
     events = store.scan(name, after)
     if isinstance(before, int):
@@ -160,7 +163,7 @@ def _old(worker: Worker, after: int, before: date | int | None) -> Iterable[Even
         end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
     else:
         raise InvalidInput("before", "a date, a time, or the number of an event", shown(before))
-    return takewhile(lambda event: event.at < end or event.seq <= back, events)
+    return (event for event in takewhile(lambda z: z.at < end or z.seq <= back, events) if event.at < end)
 
 
 def _refuse_other(name: str, plan: _Plan) -> None:
