@@ -354,6 +354,10 @@ def test_a_person_is_erased_in_a_segment(kind, tmp_path, request, monkeypatch):
     again = eh.Campaign.open(store, "shop", POLICY)
     same_fold(shop, again)
     assert {**again.report(), "erased": 0} == {**report, "erased": 0}
+    again.save_report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert '<td data-head="key">4</td>' in page
+    assert '<td data-head="key">3</td>' not in page
     assert again.decide({"age": 41}, "3").id == again.head().seq  # forgotten, as that of any other erased decision
     seal(again, tmp_path, again.head().seq)
     assert eh.live.audit(Place(store, tmp_path), "shop", [POLICY]).clean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,12 @@ class Recent:
         for line in self._lines:
             if line.number == event.ref and line.state != "erased":
                 line.state = event.kind
+
+    def erase(self, decisions: Collection[int]) -> None:
+        """Leave out the keys of decisions that were erased, by their numbers."""
+        for line in self._lines:
+            if line.number in decisions:
+                line.key, line.state = "", "erased"
 
     def lines(self) -> list[Line]:
         return list(self._lines)

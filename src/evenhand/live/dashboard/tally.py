@@ -258,6 +258,8 @@ class Tally:
         kept = read(event)
         if "tally" in kept and self._take(b64decode(kept["tally"]), last.last, last.hash):
             self._convert(json.loads(kept["layout"]), sum(z.decisions for z in each))
+            bodies = (json.loads(e.body) for e in campaign.store.scan(campaign.name, each[-1].number, ("erased",)))
+            self.recent.erase({ref for body in bodies for ref in body["decisions"]})  # in segments, since the seal
             return
         for rare in campaign.store.scan(campaign.name, kinds=("opened", "switched", "restored", *LIFE)):
             if rare.seq <= last.last:
