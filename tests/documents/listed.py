@@ -162,6 +162,7 @@ NOT_RUN = {
     "python -m benchmarks.live_attacks 2000 1 4": "mounts a small disk and fills it, which not every machine allows",
     "make bench": "measures for minutes; tests/test_benchmarks.py loads its modules",
     "make test": "a part of `make check`",
+    "pip install --upgrade '.[live]'": "`.ci/packages` installs the extra `all`, which contains it",
     "python -m benchmarks.kernels": "measures for minutes; tests/test_benchmarks.py loads its modules",
     **{f"pip install '{what}'": "`.ci/packages` installs the extra `all`, which contains it" for what in
        (".[live]", ".[plot,data]", ".[plot]", "evenhand[client]", "evenhand[dask]", "evenhand[postgresql]")},

@@ -28,6 +28,9 @@ SCENES = {
         f"evenhand backup {EMAIL} backup-2026-11-24.db",
         'evenhand restore backup-2026-11-24.db sqlite:///out/again.db --by ada --why "disk lost"',
         "evenhand audit sqlite:///out/again.db",
+        f"evenhand backup {EMAIL} before-upgrade.db",
+        'evenhand restore before-upgrade.db sqlite:///out/try.db --by ada --why "a try"',
+        "evenhand audit sqlite:///out/try.db",
     ),
     "a life": (
         *BEGUN,
