@@ -50,14 +50,16 @@ def refuse_sealed(campaign, log, moved, most=200):
     end = max((json.loads(e.body)["last"] for e in log if e.kind == "sealed"), default=0)
     inside = {e.key: e for e in log if e.kind == "decided" and e.seq <= end and not is_erased(e)}
     assert moved <= inside.keys(), f"{moved - inside.keys()} are in no segment"
-    before, refused = campaign.head().seq, 0
-    for key in [*moved, *list(inside)[-most:]]:
+    before, refused, stays, asked = campaign.head().seq, 0, 0, [*moved, *list(inside)[-most:]]
+    for key in asked:
         try:
             found = campaign.decide(read(inside[key])["case"], key=key)
-            assert found.id == inside[key].seq, f"{key} was decided twice"
         except Conflict as error:
-            assert "is in segment" in str(error), f"{error}"
-            refused += 1
+            refused += "is in segment" in str(error)
+        else:  # it is in the store as well
+            stays += 1
+            assert found.id == inside[key].seq, f"{key} was decided twice"
+    assert refused + stays == len(asked), "a key was refused for another reason"
     assert all(e.kind != "decided" for e in campaign.store.scan(campaign.name, before))
     return refused
 

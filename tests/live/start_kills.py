@@ -85,8 +85,7 @@ def ask(campaign, name, luck, tell, own):
         try:
             tell("repeated", campaign.decide(case, key=key).id, ref)
         except Conflict as error:
-            assert "is in segment" in str(error), f"{error}"
-            tell("moved", 0, key)
+            tell("moved" if "is in segment" in str(error) else f"{error}", 0, key)
         return
     reply = campaign.decide(case, key=f"{name} {luck.random()}")
     tell("decided", reply.id, reply.action)
@@ -196,6 +195,8 @@ def check(folder, url):
                 assert audited.clean, f"{rest[0]}: {audited}"
             elif kind in ("paused", "resumed", "changed", "sealed"):
                 found[kind] += ref - 1  # those that did it
+            else:
+                assert kind.split()[0] in ("tried", "switched", "busy"), kind
         about = Counter((e.ref, "observed" if e.kind == "revised" else e.kind) for e in log.values())
         assert settled <= about, f"{settled - about}"
         for kind in ("paused", "resumed", "changed", "sealed"):
