@@ -124,7 +124,7 @@ def marked(policy):
 
 # How often what is done, of a hundred.
 SHARES = {
-    "ask": 57,
+    "ask": 55,
     "wait": 14,
     "start": 5,
     "change": 5,
@@ -136,7 +136,7 @@ SHARES = {
     "erase": 2,
     "mislead": 2,
     "relearn": 1,
-    "seal": 2,
+    "seal": 4,
 }
 
 
@@ -385,7 +385,7 @@ class Schedule:
         """Old events move out of the store."""
         if not self.folders:
             self.new_folder([])
-        end = max(len(self.log()) + 1 - self.luck.choice((0, 1, 3, 8)), 1)
+        end = max(len(self.log()) + 1 - self.luck.choice((0, 0, 1, 3)), 1)
         self.guarded(lambda one: bool(one.seal(self.folder, by="anna", why="chance", before=end).first), lambda: True)
         self.done["sealed"] += any(e.kind == "sealed" for e in self.store.inner.scan("one"))
 

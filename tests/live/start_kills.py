@@ -90,13 +90,13 @@ def ask(campaign, name, luck, tell, own):
     reply = campaign.decide(case, key=f"{name} {luck.random()}")
     tell("decided", reply.id, reply.action)
     own.append((reply.id, reply.key, case))
-    if luck.random() < 0.75 and reply.action is not None:
-        if luck.random() < 0.1:
-            tell("cancelled", reply.id, campaign.cancel(reply.id))
-        else:
-            tell("observed", reply.id, campaign.observe(reply.id, {"visit": luck.randrange(2)}))
-    if luck.random() < 0.2:
-        with suppress(Conflict):  # it was cancelled, erased, or is in a segment by now
+    with suppress(Conflict):  # it expired, was cancelled or erased, or is in a segment by now
+        if luck.random() < 0.75 and reply.action is not None:
+            if luck.random() < 0.1:
+                tell("cancelled", reply.id, campaign.cancel(reply.id))
+            else:
+                tell("observed", reply.id, campaign.observe(reply.id, {"visit": luck.randrange(2)}))
+        if luck.random() < 0.2:
             ref, *_ = luck.choice(own)
             tell("observed", ref, campaign.observe(ref, {"visit": luck.randrange(2)}, revise=True))
 
