@@ -18,6 +18,7 @@ from evenhand.live.campaigns import seals
 from evenhand.live.campaigns.backups import backup, restore
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.corrections import Anew, Books
 from evenhand.live.fold.recomputation import _State
 from evenhand.live.fold.snapshots import dump
 from evenhand.live.log.events import is_erased, read
@@ -301,6 +302,27 @@ def test_what_a_switch_learned_while_a_segment_was_written_is_not_moved(shop, tm
     monkeypatch.setattr(seals, "_written", meanwhile)
     assert str(seal(one, tmp_path, 50)).startswith("nothing to move")
     same_fold(other, eh.Campaign.open(shop.store, "shop", policies[::-1]))
+
+
+@pytest.mark.parametrize("kind", [Anew, Books])
+def test_a_switch_learns_anew_where_a_seal_comes_meanwhile(kind, shop, tmp_path, monkeypatch):
+    if kind is Books:
+        seal(shop, tmp_path, 30)
+    policies, go_on = [wide(), POLICY], kind.go_on
+    one, other = (eh.Campaign.open(shop.store, "shop", policies) for _ in range(2))
+
+    def meanwhile(self):
+        go_on(self)
+        monkeypatch.setattr(kind, "go_on", go_on)
+        seal(other, tmp_path, 50)
+
+    monkeypatch.setattr(kind, "go_on", meanwhile)
+    one.switch(policies[0], by="ada", why="more ages")
+    last = list(shop.store.scan("shop", kinds=("switched",)))[-1]
+    assert read(last)["adopts"] == "books"
+    shop.store.snapshot = lambda *_: None
+    same_fold(one, eh.Campaign.open(shop.store, "shop", policies[::-1]))
+    assert eh.live.audit(Place(shop.store, tmp_path), "shop", policies).clean
 
 
 @pytest.mark.parametrize("what", ["a correction", "a switch"])

@@ -204,7 +204,7 @@ class Books:
         self._lessons: Lessons | None = None
 
     def go_on(self) -> None:
-        """Learn from the committed events; from the first one on if an outcome was revised or a case erased."""
+        """Learn from the committed events; from the first one on if something was revised, erased or moved."""
         self._times += 1
         self._lessons = self._learned()
 
@@ -229,7 +229,7 @@ class Books:
 
     def _learned(self) -> Lessons:
         folding, found = self._folding, self._lessons
-        changed = [e.seq for e in folding.store.scan(folding.name, self._seen, ("revised", "erased"))]
+        changed = [e.seq for e in folding.store.scan(folding.name, self._seen, ("revised", "erased", "sealed"))]
         self._seen = max(changed, default=self._seen)
         if found is None or changed:
             return lessons(folding.store, folding.name, folding.terms.seed, self._phase, COMING, {})

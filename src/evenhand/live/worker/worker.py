@@ -169,8 +169,11 @@ class Worker:
                 self.fold = adopted
                 log.append("switched", encode(body))
                 return True
-            if anew is None or not anew.is_near(log.last):
-                return anew or switch.anew(self.folding, self.fold, body, log.last)
+            gone = isinstance(anew, Anew) and not self.fold.is_whole  # somebody erased or sealed meanwhile
+            if anew is None or gone:
+                return switch.anew(self.folding, self.fold, body, log.last)
+            if not anew.is_near(log.last):
+                return anew
             self.fold, self.folding = anew.close(log, body, self.fold)
             self._again = None
             return True
