@@ -97,8 +97,9 @@ def serve(folder, url, name, seed):
                     tell("erased", len(erased), *erased)
             if luck.random() < 0.06:
                 before = max(campaign.head().seq - luck.choice((0, 4, 16, 64)), 1)
-                moved = campaign.seal(segments(folder), by=name, why="chance", before=before)
-                tell("sealed", moved.segment is not None)
+                with suppress(Busy):  # another worker reads the file, or one seals, erases and revises beside it
+                    moved = campaign.seal(segments(folder), by=name, why="chance", before=before)
+                    tell("sealed", moved.segment is not None)
             if luck.random() < 0.02:
                 copies += 1
                 place = folder / f"{name}-{copies}.backup"
