@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from contextlib import contextmanager
+from unittest.mock import patch
 
-from evenhand.live import Campaign, Place, audit
-from evenhand.live.log.events import is_erased
+from evenhand.live import Campaign, Conflict, Place, audit
+from evenhand.live.log.events import is_erased, read
 from evenhand.live.stores.opening import connect, whole
 from tests.live.killing import replies
 from tests.live.schedules import WORST, plain, same_fold
@@ -19,6 +22,48 @@ def segments(folder):
     return folder / "segments"
 
 
+@contextmanager
+def often_erased():
+    """Runs of retention as often as some decisions are due, a few at a time."""
+    place = "evenhand.live.worker.retention"
+    with patch(f"{place}.MANY", 12), patch(f"{place}.TURN", 8), patch(f"{place}._LOOKS", 0):
+        yield
+
+
+def of_seals(log):
+    """How often events were moved and erased by rule, and how switches were made: by what the policy adopted."""
+    bodies = [(e.kind, json.loads(e.body)) for e in log if e.kind in ("erased", "switched")]
+    by_rule = sum(len(z["decisions"]) for kind, z in bodies if kind == "erased" and "until" in z)
+    found = Counter(f"switched {z.get('adopts', False)}" for kind, z in bodies if kind == "switched")
+    return {"sealed": sum(e.kind == "sealed" for e in log), "by rule": by_rule, **found}
+
+
+def refuse_sealed(campaign, log, moved, most=200):
+    """The keys of decisions in segments are refused as such, and decide nothing; also those that were refused before.
+
+    Args:
+        campaign: the campaign.
+        log: all its events.
+        moved: the keys that were refused.
+        most: the number of keys that are asked for.
+    """
+    end = max((json.loads(e.body)["last"] for e in log if e.kind == "sealed"), default=0)
+    inside = {e.key: e for e in log if e.kind == "decided" and e.seq <= end and not is_erased(e)}
+    assert moved <= inside.keys(), f"{moved - inside.keys()} are in no segment"
+    before, refused, stays, asked = campaign.head().seq, 0, 0, [*moved, *list(inside)[-most:]]
+    for key in asked:
+        try:
+            found = campaign.decide(read(inside[key])["case"], key=key)
+        except Conflict as error:
+            refused += "is in segment" in str(error)
+        else:  # it is in the store as well
+            stays += 1
+            assert found.id == inside[key].seq, f"{key} was decided twice"
+    assert refused + stays == len(asked), "a key was refused for another reason"
+    assert all(e.kind != "decided" for e in campaign.store.scan(campaign.name, before))
+    return refused
+
+
 def check(folder, url):
     """Compare replies with the log, the log with the budget, and folds with each other."""
     store = connect(url)
@@ -28,14 +73,19 @@ def check(folder, url):
     keys = [e.key for e in decided.values() if not is_erased(e)]
     assert len(set(keys)) == len(keys), "a key has one decision, unless it was erased"
     first: dict[tuple[str, int], int] = {}
-    told = busy = 0
-    said = dict.fromkeys(
-        ("paused", "resumed", "changed", "switched", "sealed"), 0
-    )  # what workers were told that they did
+    told = busy = tried = 0
+    said = dict.fromkeys(("paused", "resumed", "changed", "switched", "sealed"), 0)  # what workers were told
+    moved = set()
     erased, copies, met = 0, 0, []
     for kind, ref, *rest in replies(folder):
         if kind == "busy":
             busy += 1
+            continue
+        if kind == "copying":
+            tried += 1
+            continue
+        if kind == "moved":
+            moved.add(rest[0])
             continue
         if kind in said:
             said[kind] += ref
@@ -85,6 +135,7 @@ def check(folder, url):
     if not kept:  # an erasure has dropped them, or the campaign was young
         Campaign.open(store, "one", policies).snapshot()
         assert _snapshots(store)
+    refused = refuse_sealed(Campaign.open(store, "one", policies), log, moved)
     resumed = Campaign.open(store, "one", policies)
     resumed.refresh()
     store.snapshot = lambda campaign, mark, before=None: None
@@ -93,7 +144,8 @@ def check(folder, url):
     resumed.refresh()
     again.refresh()
     same_fold(resumed, again)
-    told_of = {"replies": told, **said, "erased": erased, "backups": copies}
+    told_of = {"replies": told, **said, "erased": erased, "backups": copies, "backups killed": tried - copies}
+    told_of |= {"log": of_seals(log), "refused as sealed": refused}
     return {**told_of, "events": len(log), "decisions": len(decided), "snapshots": kept, "busy": busy}
 
 

@@ -80,9 +80,11 @@ def kill_workers(folder, kills, luck, starts, pauses, rest=0.0):
     assert not errors(folder), errors(folder)
 
 
-def _until_work(folder, before, seconds=1.0):
-    """Wait until more was replied than before, as on a busy machine workers would be killed while they start."""
+def _until_work(folder, before, seconds=2.0, some=500):
+    """Wait until some bytes more were replied, as on a busy machine workers would be killed while they start."""
     end = time.monotonic() + seconds
-    while (found := sum(path.stat().st_size for path in folder.glob("*.replies"))) == before and time.monotonic() < end:
+    while (found := sum(path.stat().st_size for path in folder.glob("*.replies"))) < before + some:
+        if time.monotonic() > end:
+            break
         time.sleep(0.01)
     return found

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from evenhand.live import Busy, Campaign, Conflict, Paused, Unknown, backup
 from evenhand.live.worker.batches import Deciding
-from tests.live.kill_checks import POLICIES, check, segments
+from tests.live.kill_checks import POLICIES, check, often_erased, segments
 from tests.live.killing import forked, kill_workers
 from tests.live.servers import running, schema
 
@@ -33,11 +33,13 @@ def opened(url):
 
 
 def decided(campaign, first, count):
-    """Decisions at one state, or one alone."""
+    """Decisions at one state, or one alone, by key; None where a segment has the key."""
     calls = [Deciding({"age": 20 + n % 30}, f"key {n}", frozen=True) for n in range(first, first + count)]
-    found = campaign.many(calls)
-    for reply in found:
-        if isinstance(reply, Exception):
+    found = dict(zip((z.key for z in calls), campaign.many(calls), strict=True))
+    for key, reply in found.items():
+        if type(reply) is Conflict and "is in segment" in str(reply):
+            found[key] = None
+        elif isinstance(reply, Exception):
             raise reply
     return found
 
@@ -51,12 +53,16 @@ def serve(folder, url, name, seed):
         os.write(told, (json.dumps(line) + "\n").encode())
         os.fsync(told)
 
-    campaign, copies, switches = opened(url), 0, 0
+    campaign, copies, switches, ahead = opened(url), 0, 0, 0
     known, done = [], []
     while True:
-        n = max(int(campaign._worker.fold.state.t[0]) + luck.randrange(-3, 5), 0)  # other workers ask for the same
+        n = max(int(campaign._worker.fold.state.t[0]) + ahead + luck.randrange(-3, 5), 0)  # others ask for the same
         try:
-            for reply in decided(campaign, n, luck.choice((1, 1, 8))):
+            for key, reply in decided(campaign, n, luck.choice((1, 1, 8))).items():
+                if reply is None:
+                    ahead += 1
+                    tell("moved", 0, key)
+                    continue
                 tell("decided", reply.id, reply.key, reply.action, reply.at)
                 if reply.action is not None:
                     known.append((reply.id, reply.action, reply.key))
@@ -75,8 +81,10 @@ def serve(folder, url, name, seed):
             if luck.random() < 0.02:
                 tell("paused", campaign.pause(by=name, why="chance"))
             if luck.random() < 0.02:
-                fate = luck.choice(("hold", "fallback", "release"))
-                tell("changed", campaign.change(on_expiry=fate, by=name, why="chance"))
+                fate, days = luck.choice(("hold", "fallback", "release")), luck.choice((2e-5, 2e-5, "off"))
+                tell("changed", campaign.change(on_expiry=fate, retention=days, by=name, why="chance"))
+            if luck.random() < 0.1:
+                campaign.refresh()  # erases what the rule of retention says
             if luck.random() < 0.01:
                 other = luck.choice(POLICIES)
                 with suppress(Conflict):  # another worker switched first, or corrections came before an erasure
@@ -87,13 +95,15 @@ def serve(folder, url, name, seed):
                 with suppress(Unknown, Conflict):  # another worker erased it, or it waits again
                     erased = campaign.erase([done.pop()], by=name, why="chance").decisions
                     tell("erased", len(erased), *erased)
-            if luck.random() < 0.04:
-                before = max(campaign.head().seq - 60, 1)  # so that no key is asked for again that is in a segment
-                moved = campaign.seal(segments(folder), by=name, why="chance", before=before)
-                tell("sealed", moved.segment is not None)
+            if luck.random() < 0.06:
+                before = max(campaign.head().seq - luck.choice((0, 4, 16, 64)), 1)
+                with suppress(Busy):  # another worker reads the file, or one seals, erases and revises beside it
+                    moved = campaign.seal(segments(folder), by=name, why="chance", before=before)
+                    tell("sealed", moved.segment is not None)
             if luck.random() < 0.02:
                 copies += 1
                 place = folder / f"{name}-{copies}.backup"
+                tell("copying", 1)
                 backup(url, place)
                 tell("backup", place.name)
         except Paused:
@@ -122,7 +132,8 @@ def kill_many(folder, kills, seed=0, url=None):
     def start(name, seed):
         return forked(folder, name, serve, folder, url, name, seed)
 
-    kill_workers(folder, kills, luck, [start] * WORKERS, pauses=(0.02, 0.3), rest=1.0)
+    with often_erased():
+        kill_workers(folder, kills, luck, [start] * WORKERS, pauses=(0.02, 0.3), rest=1.0)
     return {"kills": kills, **check(folder, url), "seconds": round(time.monotonic() - began, 1)}
 
 

@@ -8,6 +8,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Ended, Lost, Paused, Unknown
 from evenhand.live.log.events import read
 
+FREE = "opened", "switched", "refolded", "restored", "sealed"  # kinds of events that no answer promises
+
 
 @dataclass
 class Line:
@@ -21,6 +23,8 @@ class Line:
     expired: str = ""  # how it was treated then
     cancelled: bool = False
     erased: bool = False
+    moved: bool = False  # out of the store
+    about: list = field(default_factory=list)  # the numbers of the events about it
     outcomes: list = field(default_factory=list)
 
 
@@ -40,6 +44,7 @@ class Ledger:
 
     def __post_init__(self):
         self.decisions, self.keys, self.replies, self.read_to = {}, {}, {}, 0
+        self.sealed = 0  # the last event that is in a segment
         self.ids, self.shift, self.lost = {}, 0, set()  # numbers by id; of ids after a restore; ids that a restore lost
         self.must = []  # what the log has to have next: (kind, ref, key, body) as far as it is known
         self.now, self.opened = 0, self.mode
@@ -48,7 +53,8 @@ class Ledger:
     def decide(self, key, case):
         old = self.keys.get(key)
         if old is not None:
-            return None if self.decisions[old].case == {"age": case} else Conflict
+            line = self.decisions[old]
+            return None if line.case == {"age": case} and not line.moved else Conflict
         if self.state != "running":
             return Paused if self.state == "paused" else Ended
         self.must.append(("decided", None, key))
@@ -95,14 +101,14 @@ class Ledger:
         line, said = self.decisions.get(self.ids.get(ref)), {"answer": y[0], "cents": y[1]}
         if line is None:
             return self._unknown(ref)
-        if line.action < 0 or line.cancelled:
+        if line.action < 0 or line.cancelled or line.moved:
             return Conflict
         if line.outcomes:
             if line.outcomes[-1] == said:
                 return False
             if not revise:  # an outcome beyond its range is wrong whatever the decision has
                 return InvalidInput if y[1] > self.worst else Conflict
-        if line.erased:
+        if line.erased or (not self._waits(line) and any(seq <= self.sealed for seq in line.about)):
             return Conflict
         if y[1] > self.worst or (line.action == 0 and y != (0, 0)):
             return InvalidInput
@@ -113,6 +119,8 @@ class Ledger:
         line = self.decisions.get(self.ids.get(ref))
         if line is None:
             return self._unknown(ref)
+        if line.moved:
+            return Conflict
         if line.cancelled:
             return False
         if line.action < 0 or line.outcomes or line.expired in ("fallback", "release"):
@@ -121,8 +129,9 @@ class Ledger:
         return True
 
     def erasable(self):
-        """The keys of what waits for nothing."""
-        return [line.key for line in self.decisions.values() if not line.erased and not self._waits(line)]
+        """The keys of what waits for nothing, and is in no segment."""
+        after = [line for line in self.decisions.values() if line.seq > self.sealed]
+        return [line.key for line in after if not line.erased and not self._waits(line)]
 
     def erase(self, keys):
         for key in keys:
@@ -143,7 +152,7 @@ class Ledger:
         """Compare what is new in the log with what it must have."""
         new, must = log[self.read_to :], self.must
         self.read_to, self.must = len(log), []
-        kinds = [(e.kind, e.ref, e.key) for e in new if e.kind not in ("opened", "switched", "refolded", "restored")]
+        kinds = [(e.kind, e.ref, e.key) for e in new if e.kind not in FREE]
         assert kinds == must, f"the log goes on with {must}, and not with {kinds}"
         for event in new:
             self._take(event)
@@ -155,7 +164,14 @@ class Ledger:
 
     def _take(self, event):
         body = read(event)
-        if event.kind == "decided":
+        if event.ref is not None:
+            self.decisions[event.ref].about.append(event.seq)
+        if event.kind == "sealed":
+            self.sealed = body["last"]
+            for line in self.decisions.values():
+                old = max([line.seq, *line.about]) <= self.sealed
+                line.moved = line.moved or (old and not self._waits(line))
+        elif event.kind == "decided":
             action = body["a"][0]
             if action > 0:
                 after = self.spent() + self.held() + self.worst

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sys
 import time
 import warnings
@@ -26,14 +27,16 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.kernel import kernels
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
-from evenhand.live import Busy, Campaign, Conflict
+from evenhand.live import Busy, Campaign, Conflict, Place
 from evenhand.live.fold.cases import Named
 from evenhand.live.fold.coded import Text, of_file
 from evenhand.live.fold.phases import Phase
 from evenhand.live.log.events import Leap, is_erased
 from evenhand.live.log.ids import Restored, restored
 from evenhand.live.log.life import Ended
+from evenhand.live.log.segments import segments
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.opening import whole
 from evenhand.live.worker.batches import Deciding
 from evenhand.live.worker.clocks import accept_clock, set_clock
 from evenhand.live.worker.worker import Worker
@@ -105,9 +108,9 @@ def stated(name):
 
 
 class Copy(NamedTuple):
-    """A backup: the log, what it promises, and which policies decide and may decide."""
+    """A backup: a store, what its log promises, and which policies decide and may decide."""
 
-    log: list
+    store: MemoryStore
     ledger: Ledger
     policies: tuple
 
@@ -121,7 +124,7 @@ def marked(policy):
 
 # How often what is done, of a hundred.
 SHARES = {
-    "ask": 59,
+    "ask": 55,
     "wait": 14,
     "start": 5,
     "change": 5,
@@ -133,6 +136,7 @@ SHARES = {
     "erase": 2,
     "mislead": 2,
     "relearn": 1,
+    "seal": 4,
 }
 
 
@@ -153,6 +157,7 @@ class Schedule:
         self.mode = self.luck.choice(("hold", "fallback", "release"))
         self.policy, self.others = self.both()
         self.store = Striking(MemoryStore(now=lambda: self.clock[0]))
+        self.folders = []  # of segments, the last one of this log
         terms = {"seed": self.seed, "patience": PATIENCE, "on_expiry": self.mode}
         coded = {"encoder": self.coded(self.policy)} if self.files else {}
         self.terms = Campaign.open(self.store, "one", self.policy, **terms, **coded).terms
@@ -235,23 +240,32 @@ class Schedule:
         self.guarded(lambda one: one.relearn(), None)
 
     def back_up(self):
-        self.copies.append(Copy(self.log(), deepcopy(self.ledger), (self.policy, self.others)))
+        self.copies.append(Copy(self.copied(), deepcopy(self.ledger), (self.policy, self.others)))
+
+    def copied(self):
+        """A store with the same log, and what it knows of segments."""
+        found = MemoryStore(now=lambda: self.clock[0])
+        found.adopt([("one", list(self.store.inner.scan("one")))])
+        found.keep_digests(self.store.inner.digests())
+        return found
 
     def restore(self):
         """The store is lost; a backup is restored to a new one, and clients go on as if nothing had happened."""
         if not self.copies:
             self.back_up()
         self.told |= self.ledger.ids.keys()
-        log, ledger, (self.policy, self.others) = self.luck.choice(self.copies)
+        old, ledger, (self.policy, self.others) = self.luck.choice(self.copies)
         new = MemoryStore(now=lambda: self.clock[0])
         if self.luck.random() < 0.1:
-            old = MemoryStore()
-            old.adopt([("one", log)])
             with TemporaryDirectory() as folder:
                 eh.live.backup(old, (file := Path(folder) / "backup"))
                 eh.live.restore(file, new, by="anna", why="chance")
         else:
+            log = list(old.scan("one"))
             new.adopt([("one", [*log, restored(log[-1], "anna", "chance", self.clock[0])])])
+            new.keep_digests(old.digests())
+        if self.folders:  # the segments of the lost log are elsewhere
+            self.new_folder([self.folder / z.file for z in segments(new, "one")])
         self.store, self.ledger = Striking(new), deepcopy(ledger)
         self.ledger.restore(Restored.of(self.log()[-1]).shift, self.told)
         self.ledger.read(self.log())
@@ -338,7 +352,8 @@ class Schedule:
         before = len(self.log())  # one that starts by a file may have accepted the clock
         if self.luck.random() < 0.3:
             self.store.strike(self.luck.randrange(14), self.luck.choice((Struck(), Busy("struck"))))
-        kinds, may = {e.kind for e in self.log()}, {"erased": Conflict, "ended": Ended}  # it may not adopt, or is over
+        kinds = {e.kind for e in self.log()}
+        may = {"erased": Conflict, "sealed": Conflict, "ended": Ended}  # it may not adopt, or is over
         with suppress(Struck, Busy, *(error for kind, error in may.items() if kind in kinds)):
             who.switch(self.others, self.coded(self.others), expected=self.policy.fingerprint())
         done = any(e.kind == "switched" for e in self.log()[before:])
@@ -356,6 +371,23 @@ class Schedule:
             self.ledger.expire(self.now())
         self.store.left, self.store.hit = None, False
         self.ledger.read(self.log())
+
+    @property
+    def folder(self):
+        return Path(self.folders[-1].name)
+
+    def new_folder(self, files):
+        self.folders.append(TemporaryDirectory())
+        for file in files:
+            shutil.copy(file, self.folder)
+
+    def seal(self):
+        """Old events move out of the store."""
+        if not self.folders:
+            self.new_folder([])
+        end = max(len(self.log()) + 1 - self.luck.choice((0, 0, 1, 3)), 1)
+        self.guarded(lambda one: bool(one.seal(self.folder, by="anna", why="chance", before=end).first), lambda: True)
+        self.done["sealed"] += any(e.kind == "sealed" for e in self.store.inner.scan("one"))
 
     def erase(self):
         """Erase one or two decisions."""
@@ -436,7 +468,7 @@ class Schedule:
         assert status.waiting == self.ledger.waiting(), "what waits is what has no outcome"
 
     def log(self):
-        return list(self.store.inner.scan("one"))
+        return list(whole(self.store.inner, self.folder if self.folders else None).scan("one"))
 
     def end(self):
         """Every worker has the same state, with a snapshot or without one."""
@@ -459,10 +491,11 @@ class Schedule:
 
     def audited(self):
         """Every decision is made again as it is in the log, with corrections as they were known then."""
-        both = self.both()
-        found = eh.live.audit(self.store.inner, "one", both, encoders=list(map(self.coded, both)))
-        assert found.clean, f"{found}"
-        assert found.largest == 0.0
+        both, inner = self.both(), self.store.inner
+        for place in [inner, *([Place(inner, self.folder)] if self.folders else [])]:
+            found = eh.live.audit(place, "one", both, encoders=list(map(self.coded, both)))
+            assert found.clean, f"{found}"
+            assert found.largest == 0.0
 
 
 def unerased(before, after):

@@ -99,3 +99,9 @@ class _Striking:
 
     def erase(self, events):
         return self._said(lambda: self._log.erase(events))
+
+    def unload(self, last, waiting, emptied):
+        return self._said(lambda: self._log.unload(last, waiting, emptied))
+
+    def moved(self, keys):
+        return self._said(lambda: self._log.moved(keys))

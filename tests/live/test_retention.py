@@ -134,6 +134,29 @@ def test_what_waits_stays_until_its_outcome_came():
     assert world.runs[-1]["from"] < world.n * 2, "the second one is still looked at"
 
 
+@pytest.mark.parametrize("meanwhile", [False, True], ids=["before", "meanwhile"])
+def test_what_is_in_a_segment_stays_as_it_is_there(meanwhile, tmp_path, monkeypatch):
+    """Also a decision that the store has as well, because it waited when the segment was made."""
+    world, other = World(), None
+    world.live(days=2, waits=(4,))
+    world.campaign.change(retention=1, **ANNA)
+
+    def move(*_):
+        other.seal(tmp_path, before=other.head().seq + 1, **ANNA)
+        other.observe("4", {"answer": 1.0, "minutes": 0.0})
+
+    if meanwhile:
+        other, chosen = world.opened(), retention.erase_some
+        monkeypatch.setattr(retention, "erase_some", lambda *args: (move(), chosen(*args)))
+    else:
+        other = world.campaign
+        move()
+    world.refresh()
+    assert world.erased == []
+    assert eh.live.audit(eh.live.Place(world.store, tmp_path), "shop", [POLICY]).clean
+    assert world.campaign.retention["due"] == 0
+
+
 def test_a_run_is_in_turns_and_goes_on_elsewhere_after_a_kill(monkeypatch):
     """Each turn is one event; another worker, or a new one, erases the rest of the run and nothing twice."""
     monkeypatch.setattr(retention, "TURN", 10)

@@ -441,10 +441,42 @@ def test_a_seal_that_another_policy_learns_beside_is_planned_again(tmp_path, mon
     assert eh.live.audit(store, "shop", [POLICY, RIDGE]).clean
 
 
+def wide():
+    """A policy of other features, which adopts the books alone."""
+    stated = replace(SHOP, features=(eh.Numeric("age", 0, 100),))
+    return eh.resolving(stated, eh.PerAction.of(stated), warmup=4)
+
+
+@pytest.mark.parametrize("what", ["a correction", "a switch"])
+def test_a_start_folds_again_where_decisions_go_meanwhile(what, shop, tmp_path):
+    policies = [POLICY]
+    if what == "a correction":
+        shop.observe("3", {"visit": 0}, revise=True)
+    else:
+        seal(shop, tmp_path, 30)
+        policies.append(wide())
+        shop.switch(policies[1], by="ada", why="more ages")
+        shop.observe("28", {"visit": 1})
+    place, times = connect(f"sqlite:///{tmp_path}/log.db"), []
+    about, place.snapshot = place.about, lambda *_: None
+
+    def meanwhile(*args):
+        times.append(args)
+        if len(times) == 1 and what == "a correction":
+            seal(shop, tmp_path, shop.head().seq + 1)
+        elif len(times) == 1:
+            shop.erase(["28"], by="a clerk", why="asked to")
+        return about(*args)
+
+    place.about = meanwhile
+    again = eh.Campaign.open(place, "shop", policies)
+    assert times
+    same_fold(shop, again)
+
+
 def test_a_switch_to_other_features_goes_on_with_the_books_and_learns_what_no_segment_has(shop, tmp_path):
     seal(shop, tmp_path, 30)
-    wide = replace(SHOP, features=(eh.Numeric("age", 0, 100),))
-    other, spent = eh.resolving(wide, eh.PerAction.of(wide), warmup=4), shop.status().accounts["cents"]
+    other, spent = wide(), shop.status().accounts["cents"]
     shop.switch(other, by="ada", why="more ages")
     assert shop.status().accounts["cents"] == spent
     number, said = shop.head().seq, read(list(shop.store.scan("shop"))[-1])

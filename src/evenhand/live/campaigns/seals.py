@@ -34,7 +34,7 @@ from evenhand.live.stores.opening import connect_to_read
 from evenhand.live.worker.worker import Worker
 
 _DAY = 86_400 * 10**6  # microseconds
-_TIMES = 5  # times that a segment is written, where erasures or corrections come meanwhile
+_TIMES = 5  # times that a segment is written, where erasures, corrections or switches come meanwhile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | i
             continue  # another process moved the events meanwhile
         if found is not None:
             return _done(worker, found)
-    raise Busy("decisions were erased or corrected while they were copied: run the command again")
+    raise Busy("decisions were erased, corrected or learned by another policy meanwhile: run the command again")
 
 
 def _done(worker: Worker, segment: Segment) -> Seal:
@@ -138,12 +138,16 @@ def _end(worker: Worker, after: int, before: date | int | None) -> int:
     last = after
     for event in _old(worker, after, before):
         last = event.seq
-    switched = worker.store.scan(worker.name, last, ("switched",))
-    if any(map(adopts_books, switched)):
+    if _is_needed(worker, last):
         return after
     then = next(worker.store.scan(worker.name, last), None)
     as_of: int = read(then).get("as_of", last) if then is not None and then.kind == "decided" else last
     return min(last, as_of)
+
+
+def _is_needed(worker: Worker, last: int) -> bool:
+    """Return whether a policy after an event adopted the books, and learned from what is up to that event."""
+    return any(map(adopts_books, worker.store.scan(worker.name, last, ("switched",))))
 
 
 def _old(worker: Worker, after: int, before: date | int | None) -> Iterator[Event]:
@@ -223,8 +227,7 @@ def _sealed(worker: Worker, plan: _Plan, draft: Path, note: dict[str, str], log:
     """
     fold, last, store = worker.fold, plan.last, worker.store
     same = (fold.sealed + 1, fold.erased, fold.known) == (plan.first, plan.erased, plan.known)
-    learned = any(map(adopts_books, store.scan(worker.name, last.seq, ("switched",))))  # since it was planned
-    if not same or learned or 0 < fold.reach <= last.seq:
+    if not same or 0 < fold.reach <= last.seq or _is_needed(worker, last.seq):
         return None
     assert isinstance(log, Sealing)
     emptied = [event.seq for event in store.scan(worker.name, kinds=("sealed",)) if not is_erased(event)]

@@ -307,8 +307,10 @@ class Fold:
             self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
 
     def _earlier(self, event: Event, ref: int) -> Earlier:
-        decided, *others = (e for e in self.about(ref) if e.seq < event.seq)
-        return Earlier.of(decided, others)
+        found = [e for e in self.about(ref) if e.seq < event.seq]
+        if not found:
+            raise Rewritten(f"decision {ref} was moved to a segment")
+        return Earlier.of(found[0], found[1:])
 
     def _cancelled(self, event: Event, made: object) -> None:
         assert event.ref is not None

@@ -102,12 +102,15 @@ class Folding:
             before: use only snapshots of fewer events.
             spare: a fold in memory, of which a copy is used first.
         """
-        with suppress(Rewritten):
-            return self._of(events, before, spare)
-        try:
-            return self._of(events, before, spare)  # an erasure came meanwhile
-        except Rewritten as error:  # or it came later, and took what is needed
-            raise Conflict(f"{self.name!r}: {error}") from error
+        tried, keeper = False, None
+        while True:
+            last, keeper = keeper, self._keeper(None)
+            try:
+                return self._of(events, before, spare)
+            except Rewritten as error:  # an erasure or a seal came meanwhile
+                if tried and keeper == last:  # or it came later, and took what is needed
+                    raise Conflict(f"{self.name!r}: {error}") from error
+                tried = True
 
     def _of(self, events: Events, before: int | None, spare: Spare | None) -> Fold:
         for fold, ahead in chain(self._spared(events, spare), self.kept(before)):

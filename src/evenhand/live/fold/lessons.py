@@ -94,8 +94,8 @@ def go_on(fold: Fold, event: Event, phase: Phase, found: Lessons) -> tuple[Polic
         found: what it learned before the switch; it is used up.
 
     Raises:
-        Rewritten: an erasure took some of the decisions since.
-        Conflict: the case of a decision that waits is gone, or does not fit the policy.
+        Rewritten: an erasure or a seal took some of the decisions since.
+        Conflict: the case of a decision that waits does not fit the policy.
         InvalidInput: the policy cannot go on with the books.
     """
     if found.count != read(event)["learned"]:
@@ -114,14 +114,14 @@ def go_on(fold: Fold, event: Event, phase: Phase, found: Lessons) -> tuple[Polic
 
 def _renewed(fold: Fold, ref: int, phase: Phase, state: PolicyState) -> Decision:
     """Make a decision that waits one of another policy, with the receipt that it has."""
-    decided, reason = next(iter(fold.about(ref)), None), "is not in the log"
-    if decided is not None and not is_erased(decided):
-        body = read(decided)
-        try:
-            context = context_of(phase.encoder, phase.policy.problem.clock, body, decided.at)
-            old = fold.pending.decision(ref, fold.policy.problem.actions)
-            return renewed(old, foreign(body, context, phase.policy, state))
-        except InvalidInput as error:
-            reason = f"does not fit the policy: {error}"
-    told = "waits for its outcome (observe or cancel it first), and its case"
-    raise Conflict(f"decision {fold.ids.of(ref)} {told} {reason}")
+    decided = next(iter(fold.about(ref)), None)
+    if decided is None or is_erased(decided):  # it was settled since
+        raise Rewritten(f"decision {ref}, which waited at a switch, is gone")
+    body = read(decided)
+    try:
+        context = context_of(phase.encoder, phase.policy.problem.clock, body, decided.at)
+        old = fold.pending.decision(ref, fold.policy.problem.actions)
+        return renewed(old, foreign(body, context, phase.policy, state))
+    except InvalidInput as error:
+        told = "waits for its outcome (observe or cancel it first), and its case does not fit the policy"
+        raise Conflict(f"decision {fold.ids.of(ref)} {told}: {error}") from error

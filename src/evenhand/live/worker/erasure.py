@@ -165,6 +165,8 @@ def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
             if event.at >= end and event.seq > back:  # times go back at an event `clock` alone
                 return
             after = event.seq
+            if event.seq <= worker.fold.sealed:  # moved meanwhile, though it stays in the store as well
+                continue
             if event.at < end and event.kind == "decided" and not is_erased(event):
                 waits, old_form = event.seq in worker.fold.pending, event.seal == b""
                 waiting, unsealed = waiting + waits, unsealed + (old_form and not waits)

@@ -124,7 +124,7 @@ class Retention:
         worker, start = self._worker, 0 if last is None else last.start
         start = max(start, worker.fold.sealed + 1)
         back = max((event.seq for event in worker.store.scan(worker.name, kinds=("clock",))), default=0)
-        for event in worker.store.scan(worker.name, max(start - 1, 0), kinds=("decided",)):
+        for event in worker.store.scan(worker.name, start - 1, kinds=("decided",)):
             if event.at >= until and event.seq > back:  # times go back at an event `clock` alone
                 return
             if event.at < until and event.seal != b"" and not is_erased(event):
@@ -169,6 +169,6 @@ class Retention:
 
 
 def _still(worker: Worker, refs: list[int], log: Transaction) -> list[Event]:
-    """Return those decisions that have cases and do not wait, as a transaction sees them."""
-    events = (log.get(ref) for ref in refs)
+    """Return those decisions that have cases, do not wait and are in no segment, as a transaction sees them."""
+    events = (log.get(ref) for ref in refs if ref > worker.fold.sealed)
     return [e for e in events if e is not None and not is_erased(e) and e.seq not in worker.fold.pending]
