@@ -13,7 +13,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.tokens import Tokens
-from evenhand.live.http import app, serve
+from evenhand.live.http import app
 from evenhand.live.http.lines import to_stderr
 from evenhand.live.worker.verbs import Verbs
 from tests.live.served import CASE, asked, opened, serving
@@ -126,9 +126,10 @@ def test_an_error_has_the_number_of_its_request(tmp_path, capsys, monkeypatch):
 SERVER = """
 import sys
 from pathlib import Path
-from evenhand.live.http import serve
+from evenhand.live.http import serve, to_stderr
 from tests.live.served import opened
-serve(opened(Path(sys.argv[1])), port=0, log="json", ready=lambda at: print(at, flush=True))
+with to_stderr("json"):
+    serve(opened(Path(sys.argv[1])), port=0, ready=lambda at: print(at, flush=True))
 """
 
 
@@ -154,5 +155,5 @@ def test_the_command_takes_the_kind_of_lines(tmp_path, monkeypatch):
     start = ["serve", "x.toml", "--store", "memory://"]
     assert (main([*start, "--log", "json"]), main(start)) == (0, 0)
     assert given == ["json", None]
-    with pytest.raises(InvalidInput, match="log: expected"):
-        serve(opened(tmp_path), port=0, log="xml")
+    with pytest.raises(InvalidInput, match="log: expected"), to_stderr("xml"):
+        pass

@@ -53,7 +53,7 @@ def _chances(value: object) -> bool:
 def _outcome(value: object) -> bool:
     """Whether it is what was observed of a play, or of each."""
     if isinstance(value, list):
-        return all(z is None or _outcome(z) for z in value)
+        return bool(value) and all(z is None or _outcome(z) for z in value)
     return isinstance(value, dict) and bool(value) and all(map(_known, value.values()))
 
 
@@ -113,6 +113,8 @@ def fault(event: Event) -> str | None:
             return f"event {event.seq} ({event.kind}) is damaged: it has no {name!r}"
         if (isinstance(body[name], list | dict) and name in ("on_expiry", "after")) or not is_form(body[name]):
             return f"event {event.seq} ({event.kind}) is damaged: its {name!r} is {str(body[name])[:60]}"
+    if event.kind == "decided" and len(body["p"]) != len(body["a"]):
+        return f"event {event.seq} (decided) is damaged: its 'p' has {len(body['p'])} numbers, its 'a' {len(body['a'])}"
     return None
 
 

@@ -266,7 +266,10 @@ def _one(event: Event, folds: Folds, count: Count, at: AsOf) -> None:
     """Compare an event if it is a decision, and apply it."""
     body, context, again = _body(event), None, None
     if body:
-        context = folds.context(body, event.at)
+        try:
+            context = folds.context(body, event.at)
+        except InvalidInput as error:
+            raise Damaged(f"event {event.seq}: {error}") from error
         again = count.compare(event, body, folds.main, context, at)
     folds.apply(event, body, context, again)
 

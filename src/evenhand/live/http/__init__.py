@@ -12,9 +12,10 @@ except ImportError as error:
 
 from evenhand.live.http.app import app, router
 from evenhand.live.http.fixed import add_errors
+from evenhand.live.http.lines import to_stderr
 from evenhand.live.http.schemas import add_links
 from evenhand.live.http.server import serve
 
-__all__ = ["add_errors", "add_links", "app", "router", "serve"]
+__all__ = ["add_errors", "add_links", "app", "router", "serve", "to_stderr"]
 
 del fastapi, httptools, jinja2, uvicorn

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Literal, NamedTuple
 
+from evenhand.core.validate import one_of
+
 Kind = Literal["json", "text"]
 REQUESTS = logging.getLogger("evenhand.live.requests")
 _CURRENT: ContextVar[str | None] = ContextVar("evenhand.request", default=None)
@@ -86,10 +88,15 @@ class _Text(logging.Formatter):
 
 @contextmanager
 def to_stderr(kind: Kind | None) -> Iterator[None]:
-    """Write all records of the server to stderr meanwhile, requests as well; None leaves logs as they are."""
+    """Write all records of the server to stderr meanwhile, a line per request as well; None leaves logs as they are.
+
+    Raises:
+        InvalidInput: the kind is none of "json" and "text".
+    """
     if kind is None:
         yield
         return
+    one_of("log", kind, ("json", "text"))
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if kind == "json" else _Text())
     each = [logging.getLogger(name) for name in _LOGGERS]
@@ -105,6 +112,11 @@ def to_stderr(kind: Kind | None) -> Iterator[None]:
             logger.removeHandler(handler)
             logger.setLevel(level)
             logger.propagate = propagate
+
+
+def is_written() -> bool:
+    """Return whether records of the server are written, by `to_stderr` or by handlers of the program."""
+    return any(logging.getLogger(name).handlers for name in _LOGGERS)
 
 
 def _moment(record: logging.LogRecord) -> str:

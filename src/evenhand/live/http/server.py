@@ -20,13 +20,13 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.files import remove_parts
 from evenhand.core.kernel import compile_in_background
-from evenhand.core.validate import number, one_of
+from evenhand.core.validate import number
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens, whole
 from evenhand.live.campaigns.upkeep import keeping_up
 from evenhand.live.http.app import shell
 from evenhand.live.http.front import Doors, allowed, raise_limit
-from evenhand.live.http.lines import Kind, to_stderr
+from evenhand.live.http.lines import is_written
 
 # Connections that are accepted before other requests go on and those that give way are closed; those that wait for it.
 _TURN, _QUEUE = 8, 2048
@@ -42,14 +42,14 @@ def serve(
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     ready: Callable[[str], None] | None = None,
     known: bool = False,
-    log: Kind | None = None,
     backups: Path | None = None,
 ) -> None:
     """Serve campaigns until the process is told to stop.
 
     It listens at once: kernels are interpreted until a thread has read them from disk or compiled those that are used.
 
-    Traffic is not encrypted: put an encrypting proxy in front of a server that other machines reach.
+    Within `to_stderr` it writes a line per request. Traffic is not encrypted: put an encrypting proxy in front of a
+    server that other machines reach.
 
     Args:
         campaigns: the campaign that decides, or several with names that differ; see `app`.
@@ -60,15 +60,12 @@ def serve(
         hosts: the names by which clients call the server, beside `host`.
         ready: is called with the address of the page before the first request is answered.
         known: whether clients may state known outcomes that declare no range; see `app`.
-        log: writes a line per request to stderr, as "json" or "text", and what else there is to say in the same way.
         backups: the folder of the backups, whose age is a metric; what killed ones left there is removed.
 
     Raises:
         InvalidInput: other machines reach the address and there is no token; or the address cannot be listened on.
     """
     check_address(host, port, token)
-    if log is not None:
-        one_of("log", log, ("json", "text"))
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     if backups is not None:
         remove_parts(backups)
@@ -78,8 +75,8 @@ def serve(
         listening = socket.create_server((host, port), family=_family(host))
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    settings: dict[str, Any] = {} if log is None else {"log_config": None}
-    with listening, to_stderr(log), keeping_up(each), _settled(), compile_in_background():
+    settings: dict[str, Any] = {"log_config": None} if is_written() else {}
+    with listening, keeping_up(each), _settled(), compile_in_background():
         at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
         address = f"http://{at}:{listening.getsockname()[1]}"
         found = server(made, ready=None if ready is None else partial(ready, address), **settings)

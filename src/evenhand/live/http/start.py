@@ -23,6 +23,7 @@ from evenhand.live.fold.lease import lease_of
 from evenhand.live.fold.opening import campaigns_of
 from evenhand.live.fold.phases import begins
 from evenhand.live.http.app import check_names
+from evenhand.live.http.lines import to_stderr
 from evenhand.live.http.server import check_address, serve
 from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.settlement import open_leased, settling
@@ -117,7 +118,9 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
             _say(found[-1], name not in before)
         open_.enter_context(settling(found, pool))
         try:
-            serve(found, **at._asdict(), ready=ready)
+            place = at._asdict()
+            with to_stderr(place.pop("log")):
+                serve(found, **place, ready=ready)
         finally:
             with suppress(Busy, Damaged):  # which the clients were told
                 for made in found:
