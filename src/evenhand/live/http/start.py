@@ -28,6 +28,7 @@ from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.settlement import open_leased, settling
 from evenhand.live.log.events import Busy, Damaged, Leap, Unknown, read
 from evenhand.live.log.life import OnExpiry
+from evenhand.live.log.segments import refuse_segment
 from evenhand.live.log.store import Store
 from evenhand.live.stores.opening import connect_to_read, make_folder
 from evenhand.live.worker.clocks import accept_clock
@@ -209,7 +210,7 @@ def names_of(url: str, names: Sequence[str] | None) -> list[str]:
     """Return the campaigns that a server continues without problem files: those named, or all whose logs keep one.
 
     Raises:
-        InvalidInput: the store is not there, or has no campaign, or none whose log keeps a problem file.
+        InvalidInput: the store is not there, is a segment, or has no campaign, or none whose log keeps a problem file.
         Unknown: it has none of a name.
     """
     found = there(url)
@@ -224,6 +225,7 @@ def names_of(url: str, names: Sequence[str] | None) -> list[str]:
     if names:
         return list(names)
     with closing(connect_to_read(url)) as store:
+        refuse_segment("store", store)
         kept = [name for name in found if "units" in read(begins(store, name)[-1])["encoding"]]
     if not kept:
         expected = "one that was opened with a problem file; others are served by `evenhand.live.http.serve`"
