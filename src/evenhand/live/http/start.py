@@ -35,6 +35,7 @@ from evenhand.live.worker.clocks import accept_clock
 from evenhand.live.worker.verbs import check_text
 from evenhand.problem.ended import After
 
+STOPPED = "stopped; the log has everything that was answered"
 _LONGEST = 30.0  # seconds for which a server that starts tries to write to its store
 _PAUSE = 0.5  # seconds between tries, each of which waits for its turn itself
 
@@ -74,7 +75,7 @@ class Address(NamedTuple):
     backups: Path | None = None
 
 
-def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> None:
+def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> str:
     """Open or continue campaigns of problem files, and serve them until the process is told to stop.
 
     Args:
@@ -82,6 +83,9 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
         url: of the store of all of them.
         opening: how they are opened.
         at: where the server listens.
+
+    Returns:
+        What is said at its end.
 
     Raises:
         InvalidInput, Conflict, Busy: as for `open_campaign` and `evenhand.live.http.serve`.
@@ -117,12 +121,17 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
             found.append(open_.enter_context(_noted(problem_path, store, name, opening, pool)))
             _say(found[-1], name not in before)
         open_.enter_context(settling(found, pool))
+        told = STOPPED
         try:
-            serve(found, **at._asdict(), ready=ready)
+            with suppress(KeyboardInterrupt):
+                serve(found, **at._asdict(), ready=ready)
         finally:
-            with suppress(Busy, Damaged):  # which the clients were told
+            try:
                 for made in found:
                     print(f"{made.name}: head {made.head()}", flush=True)
+            except (Busy, Damaged) as error:
+                told = f"stopped; the store cannot be read: {error}"
+    return told
 
 
 def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
