@@ -44,6 +44,64 @@ def test_a_link_is_replaced_and_its_file_stays(tmp_path):
     assert sorted(z.name for z in tmp_path.iterdir()) == ["file", "link"]
 
 
+def test_writers_of_one_file_at_once_each_publish_a_whole_one(tmp_path):
+    out = tmp_path / "file"
+    with beside(out) as first:
+        first.write_text("half of the first")
+        with beside(out) as second:
+            assert second != first
+            second.write_text("second")
+            assert first.read_text() == "half of the first"
+        assert out.read_text() == "second"
+        first.write_text("first")
+    assert out.read_text() == "first"
+    assert [z.name for z in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no locks of files")
+@pytest.mark.parametrize(("taken", "told"), [(True, "Replaced by another program"), (False, "No such file")])
+def test_a_part_that_another_program_took_is_not_published(taken, told, tmp_path):
+    def write():
+        with beside(out) as part:
+            part.write_text("own")
+            part.unlink()
+            if taken:
+                part.write_text("half of another")
+
+    out = tmp_path / "file"
+    out.write_text("before")
+    with pytest.raises(OSError, match=told):
+        write()
+    assert out.read_text() == "before"
+    assert [z.name for z in tmp_path.iterdir()] == ["file"]
+
+
+ENDS = ("-journal", "-shm", "-wal", ".gate", ".lock")
+
+
+def test_files_beside_a_part_go_with_it(tmp_path):
+    def write():
+        with beside(tmp_path / "log.db") as part:
+            for end in ENDS:
+                part.with_name(part.name + end).write_text("")
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        write()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no locks of files")
+def test_files_beside_a_part_that_is_gone_are_removed(tmp_path):
+    for end in ENDS:
+        (tmp_path / f".log.db.1a2b.evenhand.part{end}").write_text("")
+    with beside(tmp_path / "other.db") as part:
+        own = [part, part.with_name(part.name + ".lock")]
+        own[1].write_text("")
+        remove_parts(tmp_path)
+        assert sorted(tmp_path.iterdir()) == sorted(own)
+
+
 HALF = """
 import sys, time
 from pathlib import Path

@@ -1,6 +1,7 @@
 """Seals move old events out of the store of a running campaign; decisions, reports and audits stay as they were."""
 
 import base64
+import re
 import sqlite3 as plain
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -577,3 +578,24 @@ def test_a_segment_of_a_lost_log_is_not_replaced(shop, tmp_path):
     with pytest.raises(InvalidInput, match=r"folder: expected one without another shop-1-29.segment"):
         seal(shop, tmp_path, 30)
     assert shop.head() == before
+
+
+def test_a_long_name_is_cut_in_the_name_of_the_file(tmp_path):
+    name = 60 * "ü"
+    campaign = eh.Campaign.open(f"sqlite:///{tmp_path}/log.db", name, POLICY)
+    decide(campaign, range(8))
+    file = seal(campaign, tmp_path, 10).segment.file
+    assert re.fullmatch(r"(%C3%BC){16}(%C3)-[0-9a-f]{8}-1-9\.segment", file)
+    assert len(list(campaign.events(tmp_path))) == campaign.head().seq
+
+
+def test_a_store_that_another_program_reads_is_cleaned_by_the_next_seal(shop, tmp_path):
+    with closing(plain.connect(tmp_path / "log.db", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM events").fetchall()
+        with pytest.raises(Busy, match="the seal stands; the file gives its space back later: run `evenhand erase"):
+            seal(shop, tmp_path, 30)
+    before, head = shop.store.size(), shop.head()
+    assert seal(shop, tmp_path, 30).segment is None
+    assert shop.store.size() < before
+    assert shop.head() == head

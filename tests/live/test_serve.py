@@ -293,3 +293,18 @@ def test_a_parity_without_its_groups_is_told_what_it_needs(tmp_path, capsys):
     told = refused(capsys, file, "--store", f"sqlite:///{tmp_path}/new.db")
     assert "groups.town.shares: expected the share of each group" in told
     assert "got 'log', as where nothing is stated" in told
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_server_whose_store_is_gone_says_so_when_it_stops(gone, tmp_path, monkeypatch, capsys):
+    def stop(*_, **__):
+        if gone:
+            (tmp_path / "log.db").unlink()
+        raise KeyboardInterrupt
+
+    _, file = write(tmp_path, rows(300), STATED)
+    monkeypatch.setattr("evenhand.live.http.start.serve", stop)
+    assert main(["serve", str(file), "--store", f"sqlite:///{tmp_path}/log.db", "--port", "0"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    told = "stopped; the store cannot be read: " if gone else "stopped; the log has everything that was answered"
+    assert last.startswith(told)

@@ -135,7 +135,7 @@ def _add_pool(commands: Commands) -> None:
 
 def _serve(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.tokens import Tokens
-    from evenhand.live.http.start import Address, Opening, names_of, serve_files
+    from evenhand.live.http.start import STOPPED, Address, Opening, names_of, serve_files
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
@@ -168,11 +168,12 @@ def _serve(o: argparse.Namespace) -> int:
     single = os.environ.get("EVENHAND_TOKEN") or None
     token = single if o.tokens is None else Tokens(o.tokens, single)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
+    told = STOPPED
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
         at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log, o.backups)
         each = dict(zip(names, o.problem, strict=True)) if o.problem else dict.fromkeys(names)
-        serve_files(each, o.store, opening, at)
-    print("stopped; the log has everything that was answered")
+        told = serve_files(each, o.store, opening, at)
+    print(told)
     return 0
 
 

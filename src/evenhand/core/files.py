@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,12 +25,13 @@ _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?( ?%)?")
 def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield the path of a new, empty file in the folder of `out`, which replaces `out` once it is written.
 
-    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.evenhand.part`, which
-    the next one that writes to the folder removes. A symbolic link is replaced; the file it points to is left
-    unchanged, as it may belong to another user. A device or a pipe is written to as it is.
+    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.TOKEN.evenhand.part`, which
+    the next one that writes to the folder removes. Of those that write the same file at once, each writes its own, and
+    the last one to finish replaces the others. A symbolic link is replaced; the file it points to is left unchanged, as
+    it may belong to another user. A device or a pipe is written to as it is.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or another program removed or replaced it before it was whole.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -43,39 +46,48 @@ def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
         yield out
         return
     remove_parts(out.parent)
-    part = out.with_name(f".{out.name}.{os.getpid()}{_END}")
-    part.unlink(missing_ok=True)
-    try:
-        with _locked(part, mode):
+    with _locked(out, mode) as (part, lock):
+        try:
             yield part
             with part.open("rb") as file:
                 os.fsync(file.fileno())
+            if lock is not None and not os.path.samestat(os.stat(part), os.fstat(lock)):
+                raise OSError(errno.ESTALE, "Replaced by another program while it was written", str(part))
             part.replace(out)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+        finally:
+            _remove(part)
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what processes that were killed left in a folder: parts whose locks are free, and files beside them.
+    """Remove what processes that were killed left in a folder: parts whose locks are free, and files beside parts.
 
-    Processes of other containers have the same numbers, so that these say nothing.
+    Names say nothing of who lives: processes of other containers have the same numbers.
     """
     for part in folder.glob(f".*{_END}") if fcntl is not None else ():
         with suppress(OSError), part.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for left in (*folder.glob(f"{glob.escape(part.name)}?*"), part):  # such as the journal of a database
-                left.unlink(missing_ok=True)
+            _remove(part)
+    for left in folder.glob(f".*{_END}[-.]*") if fcntl is not None else ():
+        if not left.with_name(left.name[: left.name.rindex(_END) + len(_END)]).exists():
+            with suppress(OSError):
+                left.unlink()
+
+
+def _remove(part: Path) -> None:
+    """Remove a part, and before it the files beside it, such as the journal of a database."""
+    for left in (*part.parent.glob(f"{glob.escape(part.name)}[-.]*"), part):
+        left.unlink(missing_ok=True)
 
 
 @contextmanager
-def _locked(part: Path, mode: int) -> Iterator[None]:
-    """Make a file, and hold its lock as long as it is written."""
+def _locked(out: Path, mode: int) -> Iterator[tuple[Path, int | None]]:
+    """Make a file of a name that no other ever had, and hold its lock as long as it is written; None without locks."""
     while True:
+        part = out.with_name(f".{out.name}.{secrets.token_hex(4)}{_END}")
         file = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         if fcntl is None:  # an open file cannot be renamed there
             os.close(file)
-            yield
+            yield part, None
             return
         with suppress(OSError):  # of a file system without locks, where parts stay
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -83,7 +95,7 @@ def _locked(part: Path, mode: int) -> Iterator[None]:
             break
         os.close(file)  # another process had the lock first, and removed it
     try:
-        yield
+        yield part, file
     finally:
         os.close(file)
 

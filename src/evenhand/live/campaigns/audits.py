@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from evenhand.core import faces
 from evenhand.core.checked import shown
@@ -15,9 +16,10 @@ from evenhand.live.fold.forms import naming_damage
 from evenhand.live.fold.opening import refuse_pool
 from evenhand.live.fold.phases import Phase, Switched, switches
 from evenhand.live.fold.recomputation import Given, recompute
-from evenhand.live.log.events import Unknown, read
+from evenhand.live.log.events import Damaged, Unknown, read
 from evenhand.live.log.ids import Ids, Restored
 from evenhand.live.log.proof import Head, Proof, prove
+from evenhand.live.log.segments import LINK
 from evenhand.live.log.store import Readable, Store
 from evenhand.live.log.versions import changes
 from evenhand.live.stores.opening import Place
@@ -44,6 +46,7 @@ class Audit:
     restores: tuple[Restored, ...]  # from backups: decisions after each backup may be missing
     head: Head | None  # the last event, to be kept elsewhere and given to a later audit; None without hashes
     faults: tuple[str, ...]  # what contradicts the hashes of the log, its files, or a head that was kept elsewhere
+    segment: int | None = None  # the first event of a segment that was read alone, of which nothing is recomputed
 
     @property
     def clean(self) -> bool:
@@ -51,6 +54,8 @@ class Audit:
         return self.differing == 0 and self.unknown == 0 and not self.faults
 
     def __str__(self) -> str:
+        if self.segment is not None:
+            return "\n".join(self._of_segment(self.segment))
         found = [f"{self.campaign}: {faces.count(self.events, 'event')}, {faces.count(self.decisions, 'decision')}"]
         if self.unknown:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
@@ -72,6 +77,12 @@ class Audit:
         found += self.faults
         found.append(f"head {self.head}" if self.head else "its events have no hashes, as an earlier version wrote it")
         return "\n".join([*found, *self.versions])
+
+    def _of_segment(self, first: int) -> list[str]:
+        told = f"events {first:,} to {first + self.events - 1:,}, {faces.count(self.decisions, 'decision')}"
+        hashes = self.faults or ("its hashes are right",)
+        rest = "nothing was recomputed, as it is a segment: audit the store it is of, with --segments FOLDER"
+        return [f"{self.campaign}: {told}", *hashes, rest, *([f"head {self.head}"] if self.head else [])]
 
 
 def audit(
@@ -163,18 +174,23 @@ def audit(
 def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
     """Return the audit of a log that is too damaged for its decisions to be recomputed."""
     kind = "" if isinstance(error, EvenhandError) else f"{type(error).__name__}: "
-    return _of_hashes(campaign, proof, (f"its decisions cannot be recomputed: {kind}{error}",))
+    return _of_hashes(campaign, proof, proof.last, (f"its decisions cannot be recomputed: {kind}{error}",))
 
 
 def of_segment(store: Readable, campaign: str, proof: Proof) -> Audit:
     """Return the audit of a segment alone, whose decisions cannot be recomputed without the events before it."""
-    return _of_hashes(campaign, proof, (), sum(1 for _ in store.scan(campaign, kinds=("decided",))))
+    link, decisions = store.snapshot(campaign, LINK), 0
+    before = 0 if link is None else link[0]
+    with suppress(Damaged):  # which the proof says
+        decisions = sum(1 for _ in store.scan(campaign, kinds=("decided",)))
+    found = _of_hashes(campaign, proof, proof.last - before, ())
+    return replace(found, decisions=decisions, segment=before + 1)
 
 
-def _of_hashes(campaign: str, proof: Proof, more: tuple[str, ...], sealed: int = 0) -> Audit:
+def _of_hashes(campaign: str, proof: Proof, events: int, more: tuple[str, ...]) -> Audit:
     return Audit(
         campaign=campaign,
-        events=proof.last,
+        events=events,
         decisions=0,
         unknown=0,
         differing=0,
@@ -182,7 +198,7 @@ def _of_hashes(campaign: str, proof: Proof, more: tuple[str, ...], sealed: int =
         first=None,
         erased=0,
         between=0,
-        sealed=sealed,
+        sealed=0,
         versions=(),
         switches=(),
         restores=(),

@@ -19,6 +19,7 @@ from evenhand.live.log.events import Busy, Conflict, Damaged, Event, Unknown, re
 from evenhand.live.log.ids import Ids, restored
 from evenhand.live.log.life import LIFE, Life
 from evenhand.live.log.proof import Head, prove, refuse
+from evenhand.live.log.segments import refuse_segment
 from evenhand.live.log.store import Adopting, Closing, Copying, Digesting, Readable, Recalled, Store
 from evenhand.live.stores._clock import clock
 from evenhand.live.stores.opening import as_store, connect_to_read, make_folder, readable, refuse_own
@@ -41,7 +42,7 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
 
     Raises:
         InvalidInput: the file already exists, cannot be written or is one that the store takes for its own; or the
-            store has no campaign.
+            store has no campaign, or is a segment.
         Damaged: the store is damaged; no file is left.
         Busy: the store cannot be read.
 
@@ -64,6 +65,7 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
     try:
         if not found.campaigns():
             raise InvalidInput("store", "one that has a campaign", "an empty one")
+        refuse_segment("store", found)
         with _new(path) as part:
             if isinstance(found, Copying):
                 found.copy_to(part)
@@ -98,6 +100,7 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
     try:
         if campaign not in found.campaigns():
             raise Unknown(f"no campaign {campaign!r}; the store has {list(found.campaigns())}")
+        refuse_segment("store", found)
         refuse_pool(found, campaign)
         life = Life.of(found.scan(campaign, kinds=("opened", *LIFE)))
         if life.state != "ended":
@@ -213,13 +216,14 @@ def restore(path: str | Path, store: str | Store, *, by: str, why: str) -> Mappi
         The head of every campaign, which is the event that notes the restore.
 
     Raises:
-        InvalidInput: the file is not a backup, the store has a campaign, or `by` or `why` is invalid.
+        InvalidInput: the file is not a backup, or is a segment; the store has a campaign, or `by` or `why` is invalid.
         Damaged: the file is damaged; nothing is written.
         Busy: the store cannot be written.
     """
     for field, text in (("by", by), ("why", why)):
         check_said(field, text)
     with closing(connect_to_read(f"sqlite:///{path}")) as copy:
+        refuse_segment("file", copy)
         notes = dict[str, Event]()
         for name, head in _heads(copy).items():
             notes[name] = restored(next(copy.scan(name, head.seq - 1)), by, why, clock())

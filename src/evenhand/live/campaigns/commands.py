@@ -18,7 +18,7 @@ from evenhand.live.fold.opening import campaigns_of
 from evenhand.live.fold.phases import Switched, switches
 from evenhand.live.log.events import Unknown, read
 from evenhand.live.log.proof import Head, prove, refuse
-from evenhand.live.log.segments import LINK
+from evenhand.live.log.segments import is_segment, refuse_segment
 from evenhand.live.log.store import Closing, Store
 from evenhand.live.stores.opening import Place, connect, connect_to_read, refuse_own
 from evenhand.live.worker.clocks import set_clock
@@ -30,8 +30,15 @@ def only_campaign(store: Store, campaign: str | None) -> str:
 
     Raises:
         Unknown: no such campaign.
-        InvalidInput: there are several campaigns and none is named, or there is none.
+        InvalidInput: there are several campaigns and none is named, or there is none; or the store is a segment.
     """
+    name = _only(store, campaign)
+    refuse_segment("store", store)
+    return name
+
+
+def _only(store: Store, campaign: str | None) -> str:
+    """Return the name of the campaign to read, also of a segment."""
     found = campaigns_of(store)
     if campaign is None:
         if not found:
@@ -144,9 +151,9 @@ def audit_files(
         Conflict: the policy learned from another log.
     """
     store = connect_to_read(url, segments)
-    name = only_campaign(store, campaign)
+    name = _only(store, campaign)
     kept = None if head is None else Head.of(head)
-    if store.snapshot(name, LINK) is not None:
+    if is_segment(store, name):
         return of_segment(store, name, prove(store, name, kept))
     try:
         each = policies(store, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from base64 import b64encode
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import partial
+from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +36,7 @@ from evenhand.live.stores.opening import connect_to_read
 from evenhand.live.worker.worker import Worker
 
 _DAY = 86_400 * 10**6  # microseconds
+_LONGEST = 100  # bytes of the name of a campaign in that of a file
 _TIMES = 5  # times that a segment is written, where erasures, corrections or switches come meanwhile
 
 
@@ -86,6 +89,8 @@ def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | i
         except Rewritten:  # somebody was erased meanwhile
             continue
         if isinstance(plan, Event):
+            if worker.look(lambda fold: fold.sealed):
+                _clean(worker)  # which the last seal may not have done
             return Seal(segment=None, first=plan)
         try:
             with _written(worker.store, worker.name, plan) as draft:
@@ -102,11 +107,31 @@ def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | i
 def _done(worker: Worker, segment: Segment) -> Seal:
     """Clean the files of the store after a seal, and say what stays."""
     worker.keep()  # so that no process folds from the end of the segment
-    if isinstance(worker.store, Scrubbing):
-        worker.store.scrub()
+    _clean(worker)
     decided = worker.store.scan(worker.name, segment.first - 1, ("decided",))
     stays = sum(1 for _ in takewhile(lambda event: event.seq <= segment.last, decided))
     return Seal(segment=segment, first=next(worker.store.scan(worker.name, segment.last)), stays=stays)
+
+
+def _clean(worker: Worker) -> None:
+    """Let the files of the store give back the space of what was moved.
+
+    Raises:
+        Busy: another program reads them.
+    """
+    try:
+        if isinstance(worker.store, Scrubbing):
+            worker.store.scrub()
+    except Busy as error:
+        raise Busy("the seal stands; the file gives its space back later: run `evenhand erase STORE`") from error
+
+
+def _short(name: str) -> str:
+    """Return a name as files have it, cut at a whole escape, with a digest, where file systems would refuse it."""
+    found = quote(name, safe=" ")
+    if len(found) <= _LONGEST:
+        return found
+    return f"{re.sub('%.?$', '', found[:_LONGEST])}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _planned(campaign: Watched, worker: Worker, folder: Path, before: date | int | None) -> _Plan | Event:
@@ -125,7 +150,7 @@ def _planned(campaign: Watched, worker: Worker, folder: Path, before: date | int
     if erased <= last.seq:  # a later erasure keeps a later state, and none before it can be found
         parts["state"] = b64encode(dump(worker.folding.at(last.seq))).decode()
     before_it = ([b"", *(z.hash for z in segments(store, name))])[-1]
-    path = folder / f"{quote(name, safe=' ')}-{first}-{last.seq}.segment"
+    path = folder / f"{_short(name)}-{first}-{last.seq}.segment"
     return _Plan(path, first, last, before_it, erased, known, parts, began, events, decisions)
 
 

@@ -29,12 +29,14 @@ from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.settlement import open_leased, settling
 from evenhand.live.log.events import Busy, Damaged, Leap, Unknown, read
 from evenhand.live.log.life import OnExpiry
+from evenhand.live.log.segments import refuse_segment
 from evenhand.live.log.store import Store
 from evenhand.live.stores.opening import connect_to_read, make_folder
 from evenhand.live.worker.clocks import accept_clock
 from evenhand.live.worker.verbs import check_text
 from evenhand.problem.ended import After
 
+STOPPED = "stopped; the log has everything that was answered"
 _LONGEST = 30.0  # seconds for which a server that starts tries to write to its store
 _PAUSE = 0.5  # seconds between tries, each of which waits for its turn itself
 
@@ -74,7 +76,7 @@ class Address(NamedTuple):
     backups: Path | None = None
 
 
-def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> None:
+def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> str:
     """Open or continue campaigns of problem files, and serve them until the process is told to stop.
 
     Args:
@@ -82,6 +84,9 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
         url: of the store of all of them.
         opening: how they are opened.
         at: where the server listens.
+
+    Returns:
+        What is said at its end.
 
     Raises:
         InvalidInput, Conflict, Busy: as for `open_campaign` and `evenhand.live.http.serve`.
@@ -117,14 +122,18 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
             found.append(open_.enter_context(_noted(problem_path, store, name, opening, pool)))
             _say(found[-1], name not in before)
         open_.enter_context(settling(found, pool))
+        told = STOPPED
         try:
             place = at._asdict()
-            with to_stderr(place.pop("log")):
+            with suppress(KeyboardInterrupt), to_stderr(place.pop("log")):
                 serve(found, **place, ready=ready)
         finally:
-            with suppress(Busy, Damaged):  # which the clients were told
+            try:
                 for made in found:
                     print(f"{made.name}: head {made.head()}", flush=True)
+            except (Busy, Damaged) as error:
+                told = f"stopped; the store cannot be read: {error}"
+    return told
 
 
 def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
@@ -212,7 +221,7 @@ def names_of(url: str, names: Sequence[str] | None) -> list[str]:
     """Return the campaigns that a server continues without problem files: those named, or all whose logs keep one.
 
     Raises:
-        InvalidInput: the store is not there, or has no campaign, or none whose log keeps a problem file.
+        InvalidInput: the store is not there, is a segment, or has no campaign, or none whose log keeps a problem file.
         Unknown: it has none of a name.
     """
     found = there(url)
@@ -227,6 +236,7 @@ def names_of(url: str, names: Sequence[str] | None) -> list[str]:
     if names:
         return list(names)
     with closing(connect_to_read(url)) as store:
+        refuse_segment("store", store)
         kept = [name for name in found if "units" in read(begins(store, name)[-1])["encoding"]]
     if not kept:
         expected = "one that was opened with a problem file; others are served by `evenhand.live.http.serve`"

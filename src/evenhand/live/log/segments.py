@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from evenhand.core.errors import InvalidInput
 from evenhand.live.log.events import Conflict, Event, Kind, written
 from evenhand.live.log.store import Readable, Whole
 
@@ -43,6 +44,23 @@ class Segment(NamedTuple):
 def segments(store: Readable, campaign: str) -> list[Segment]:
     """Return the segments of a log, in order."""
     return [Segment.of(event) for event in store.scan(campaign, kinds=("sealed",))]
+
+
+def is_segment(store: Readable, campaign: str) -> bool:
+    """Return whether a file is not the store of a campaign, but one of its segments."""
+    return store.snapshot(campaign, LINK) is not None
+
+
+def refuse_segment(field: str, store: Readable) -> None:
+    """Refuse a segment where the store of a campaign, or its backup, is expected.
+
+    Raises:
+        InvalidInput: it is one.
+    """
+    for name in store.campaigns():
+        if is_segment(store, name):
+            told = f"a segment of {name!r}, which is only read, and with its store (--segments FOLDER)"
+            raise InvalidInput(field, "the log of a campaign", told)
 
 
 def unread(store: Readable, campaign: str) -> list[Segment]:

@@ -14,6 +14,7 @@ from weakref import finalize
 
 from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.log.events import Damaged, Event, Kind
+from evenhand.live.log.segments import LINK
 from evenhand.live.log.store import unknown_url
 from evenhand.live.stores._sqlite_errors import Translated
 from evenhand.live.stores._sqlite_schema import COLUMNS, READ, version
@@ -209,6 +210,19 @@ def look_at(path: Path) -> None:
             raise InvalidInput("store", "an SQLite file, or none yet", str(path)) from error
     except Damaged:  # which may be half a commit, the rest of which is in the WAL
         pass
+
+
+def refuse_segment(path: Path) -> None:
+    """Refuse a segment that is opened to be written, before any file is created beside it.
+
+    Raises:
+        InvalidInput: the file is one.
+    """
+    query, found = "SELECT campaign FROM snapshots WHERE mark = ?", None
+    with suppress(sqlite3.Error), closing(_connected(path, "mode=ro&immutable=1")) as db:  # none where it has no tables
+        found = db.execute(query, (LINK,)).fetchone()
+    if found is not None:
+        raise InvalidInput("store", "the log of a campaign", f"{path}, a segment of {found[0]!r}, which is only read")
 
 
 def close_to_others(path: Path) -> None:

@@ -20,6 +20,7 @@ from evenhand.live.stores._sqlite_reading import (
     copy_into,
     file_of,
     look_at,
+    refuse_segment,
 )
 from evenhand.live.stores._sqlite_schema import COLUMNS, MOVES, ONLY_NEXT, let_move, prepare
 from evenhand.live.stores._sqlite_sessions import Sessions
@@ -137,7 +138,8 @@ class SqliteStore:
             may hold.
 
     Raises:
-        InvalidInput: the file is not a database, belongs to another program or a later version of evenhand.
+        InvalidInput: the file is not a database, belongs to another program or a later version of evenhand, or is a
+            segment.
         ConcurrentUse: the file was open when this process was forked.
         Damaged: the file is damaged.
         Busy: the file cannot be opened or written.
@@ -153,6 +155,7 @@ class SqliteStore:
     def __init__(self, path: str | Path, timeout: float = 1.5) -> None:
         self._path, self._watch = Path(path), Watch()
         look_at(self._path)
+        refuse_segment(self._path)
         self._sessions = Sessions(self._path, timeout)
         with self._writing():
             made = prepare(self._db)
