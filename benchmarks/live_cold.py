@@ -31,7 +31,7 @@ from evenhand.report.summary import table
 _SHIPPED = Path(__file__).parents[1] / "deploy" / "problem.toml"
 _MADE, _BATCH, _WAIT, _SHARE = 2_000, 500, 20, 0.8  # four of five decisions have an outcome, some decisions later
 _APART = multiprocessing.get_context("spawn")
-_VERSIONS = "worker", "versions", "snapshots"  # modules that know the version
+_VERSIONS = "worker.worker", "log.versions", "fold.snapshots"  # modules that know the version
 
 
 def opened(path: Path) -> eh.Campaign:

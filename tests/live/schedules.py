@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -113,6 +113,7 @@ class Copy(NamedTuple):
     store: MemoryStore
     ledger: Ledger
     policies: tuple
+    segments: Path | None  # of its log
 
 
 def marked(policy):
@@ -121,6 +122,9 @@ def marked(policy):
     policy.__dict__["fingerprint"] = lambda: mark
     return policy
 
+
+# Of segments; a folder of a schedule's own would be removed by garbage collection, which comes within any other code.
+FOLDERS = TemporaryDirectory()
 
 # How often what is done, of a hundred.
 SHARES = {
@@ -205,6 +209,11 @@ class Schedule:
         self.end()
         return self
 
+    def close(self):
+        """Remove the segments."""
+        for folder in self.folders:
+            shutil.rmtree(folder)
+
     def event(self):
         (verb,) = self.luck.choices(list(SHARES), SHARES.values())
         self.done[verb] += 1
@@ -240,7 +249,8 @@ class Schedule:
         self.guarded(lambda one: one.relearn(), None)
 
     def back_up(self):
-        self.copies.append(Copy(self.copied(), deepcopy(self.ledger), (self.policy, self.others)))
+        where = self.folder if self.folders else None
+        self.copies.append(Copy(self.copied(), deepcopy(self.ledger), (self.policy, self.others), where))
 
     def copied(self):
         """A store with the same log, and what it knows of segments."""
@@ -254,7 +264,7 @@ class Schedule:
         if not self.copies:
             self.back_up()
         self.told |= self.ledger.ids.keys()
-        old, ledger, (self.policy, self.others) = self.luck.choice(self.copies)
+        old, ledger, (self.policy, self.others), where = self.luck.choice(self.copies)
         new = MemoryStore(now=lambda: self.clock[0])
         if self.luck.random() < 0.1:
             with TemporaryDirectory() as folder:
@@ -265,7 +275,7 @@ class Schedule:
             new.adopt([("one", [*log, restored(log[-1], "anna", "chance", self.clock[0])])])
             new.keep_digests(old.digests())
         if self.folders:  # the segments of the lost log are elsewhere
-            self.new_folder([self.folder / z.file for z in segments(new, "one")])
+            self.new_folder([where / z.file for z in segments(new, "one")])
         self.store, self.ledger = Striking(new), deepcopy(ledger)
         self.ledger.restore(Restored.of(self.log()[-1]).shift, self.told)
         self.ledger.read(self.log())
@@ -374,10 +384,10 @@ class Schedule:
 
     @property
     def folder(self):
-        return Path(self.folders[-1].name)
+        return self.folders[-1]
 
     def new_folder(self, files):
-        self.folders.append(TemporaryDirectory())
+        self.folders.append(Path(mkdtemp(dir=FOLDERS.name)))
         for file in files:
             shutil.copy(file, self.folder)
 
@@ -537,6 +547,7 @@ def run(count, seed=0):
             one = schedule(i)
             try:
                 one.run()
+                one.close()
             except Exception as error:
                 differ[i] = f"{type(error).__name__}: {error}"
             done.update(one.done)

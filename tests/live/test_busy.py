@@ -56,7 +56,7 @@ def held():
 @pytest.fixture
 def clocks(monkeypatch):
     """The clocks by which it is known who has waited for long."""
-    found = {name: Clock() for name in ("exclusive", "sharing", "http.commits")}
+    found = {name: Clock() for name in ("worker.transactions", "http.commits")}
     for name, clock in found.items():
         monkeypatch.setattr(f"evenhand.live.{name}.monotonic", clock)
     return found
@@ -173,13 +173,13 @@ def test_what_others_were_told_counts_no_more_once_a_transaction_begins(held):
 def test_threads_that_waited_are_told_what_the_one_before_was_told(held, clocks):
     campaign = opened(held)
     held.flag.set()
-    del clocks["exclusive"].readers[:]
+    del clocks["worker.transactions"].readers[:]
     with ThreadPoolExecutor(5) as threads:
         team = [threads.submit(campaign.status)]
         held.tried(1)
         passes(clocks, 0.05)
         team += [threads.submit(campaign.refresh) for _ in range(4)]
-        until(lambda: len(set(clocks["exclusive"].readers)) == 5)
+        until(lambda: len(set(clocks["worker.transactions"].readers)) == 5)
         passes(clocks, 0.45)
         held.fail()
         assert told(*team) == ["held"] * 5
@@ -317,7 +317,7 @@ def test_clients_that_waited_are_told_that_a_file_is_held_once_one_was(tmp_path,
             for i in range(1, 6):
                 said.append(threads.submit(client.post, "/decide", json={"key": f"{i}", "case": {"age": 30}}))
             said.append(threads.submit(client.get, "/report"))
-            until(lambda: len(clocks["http.commits"].readers) == 6 and len(clocks["exclusive"].readers) == 2)
+            until(lambda: len(clocks["http.commits"].readers) == 6 and len(clocks["worker.transactions"].readers) == 2)
             passes(clocks, 0.5)
             over.set()
             assert [each.result().status_code for each in said] == [503] * 7

@@ -571,7 +571,7 @@ def test_a_later_version_begins_with_the_state_of_an_erasure(monkeypatch):
     campaign = lived(store, 30)
     campaign.erase(secrets(campaign))
     campaign.snapshot()
-    for module in ("worker", "snapshots", "versions"):
+    for module in ("worker.worker", "fold.snapshots", "log.versions"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", "99.0")
     later = eh.Campaign.open(store, "shop", POLICY)
     go_on(later, range(30, 40))

@@ -372,7 +372,7 @@ def at_expiry(
 
 def widened(decision: Decision, features: int) -> Decision:
     """Return a decision with the features of actions that were appended since it was made, which are 0."""
+    if not isinstance(decision, Decision) or decision.features.shape[-1] >= features:
+        return decision  # what is no decision is named by whoever checks it
     here = decision.features.shape[-1]
-    if here >= features:
-        return decision
     return decision._replace(features=np.pad(decision.features, ((0, 0), (0, 0), (0, features - here))))

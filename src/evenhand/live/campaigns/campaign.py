@@ -12,7 +12,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.extras import data_frame
 from evenhand.live.campaigns.history import History
 from evenhand.live.campaigns.seals import Seal, seal
-from evenhand.live.dashboard.page import write_file
+from evenhand.live.dashboard.file import write_file
 from evenhand.live.dashboard.report import report
 from evenhand.live.fold.cases import Case, Encoder, Teacher
 from evenhand.live.fold.changes import Ask

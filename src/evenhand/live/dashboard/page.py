@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.core.errors import MissingExtra
-from evenhand.core.files import beside
-from evenhand.core.validate import on_disk
 from evenhand.live.dashboard import head
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Card, Link, Section, Table
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.fold.forms import naming_damage
 from evenhand.live.log.life import State
 from evenhand.policy.status import Status
 
@@ -104,19 +99,3 @@ def index(campaigns: Sequence[tuple[str, str, Status, State]]) -> str:
         "root": "",
     }
     return render("dashboard.html", values)
-
-
-def write_file(campaign: Watched, path: str | Path) -> None:
-    """Write the dashboard of a campaign as one self-contained HTML file, which appears complete or not at all.
-
-    Raises:
-        InvalidInput: the file cannot be written.
-        MissingExtra: Jinja is not installed.
-    """
-    try:
-        from evenhand.live.dashboard.page import render_file  # which needs Jinja
-    except ImportError as error:
-        raise MissingExtra("pages", "live") from error
-    named = naming_damage(campaign.store, campaign.name)
-    with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part, named:
-        part.write_text(render_file(campaign), encoding="utf-8")
