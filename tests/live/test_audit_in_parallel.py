@@ -159,8 +159,7 @@ def test_a_snapshot_that_is_not_the_state_of_its_events_is_not_gone_on_from(chan
     eh.live.audit(url, "shop", POLICIES, jobs=8)
     chosen = stretches[2][0]
     _, blob = store.snapshot("shop", mark, chosen + 1)
-    with np.load(io.BytesIO(blob)) as file:
-        arrays = {name: file[name] for name in file.files}
+    arrays = snapshots._read(blob)  # written as earlier versions did, with records as they are
     change(arrays)
     file = io.BytesIO()
     np.savez(file, **arrays)
