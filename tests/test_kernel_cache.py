@@ -98,13 +98,14 @@ def test_processes_that_compile_at_once_do_not_take_each_others_code(tmp_path):
     assert run(tmp_path, *kinds) == [(4.0, 0), (4.0, 0), (2.0, 0)]
 
 
-def test_a_damaged_file_is_compiled_anew(tmp_path):
+@pytest.mark.parametrize("data", [None, b"cevenhand.moved\nkernel\n.", b"cevenhand.core.kernel\nmoved\n."])
+def test_a_damaged_file_or_one_of_a_version_with_other_names_is_compiled_anew(data, tmp_path):
     write(tmp_path)
     run(tmp_path, "float")
     files = list((tmp_path / "kernels").rglob("*.nbc"))
     assert files
     for file in files:
-        file.write_bytes(file.read_bytes()[:100])
+        file.write_bytes(data or file.read_bytes()[:100])
     assert run(tmp_path, "float") == [(4.0, 1)]
 
 

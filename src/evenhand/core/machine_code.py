@@ -164,8 +164,8 @@ class _Entries:
     def load(self, key: Any) -> Any:
         try:
             stored, data = pickle.loads(self.path(key).read_bytes())
-        except (OSError, EOFError, pickle.UnpicklingError, ValueError):
-            return None
+        except (OSError, EOFError, pickle.UnpicklingError, ValueError, ImportError, AttributeError):
+            return None  # the last two: of a version in which a function was elsewhere
         return data if stored == repr(key) else None
 
     def save(self, key: Any, data: Any) -> None:
