@@ -200,7 +200,7 @@ def _switch(o: argparse.Namespace) -> int:
 
 
 def _problem(o: argparse.Namespace) -> int:
-    from evenhand.live.campaigns.reading import kept_problem
+    from evenhand.live.campaigns.commands import kept_problem
 
     kept = kept_problem(o.store, o.campaign)
     for note in kept.notes():
@@ -218,7 +218,7 @@ def _audit(o: argparse.Namespace) -> int:
 
 
 def _change(o: argparse.Namespace, kind: Kind) -> int:
-    from evenhand.live.campaigns.reading import write_change
+    from evenhand.live.campaigns.commands import write_change
     from evenhand.live.fold.changes import Ask, days_of
 
     settings: tuple[Any, ...] = ()

@@ -228,7 +228,7 @@ def _value(o: argparse.Namespace) -> int:
 def _served(o: argparse.Namespace) -> dict[str, Saved]:
     if o.served is None:
         return {}
-    from evenhand.live.campaigns.reading import served
+    from evenhand.live.campaigns.commands import served
 
     return {"as served": served(o.served, o.campaign)}
 

@@ -68,14 +68,14 @@ def add(commands: Commands) -> None:
 
 
 def _archive(o: argparse.Namespace) -> int:
-    from evenhand.live.campaigns.reading import write_archive
+    from evenhand.live.campaigns.commands import write_archive
 
     print(f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
     return 0
 
 
 def _seal(o: argparse.Namespace) -> int:
-    from evenhand.live.campaigns.reading import seal_file
+    from evenhand.live.campaigns.commands import seal_file
 
     print(seal_file(o.store, o.campaign, o.folder, o.before, o.by, o.why, o.log))
     return 0

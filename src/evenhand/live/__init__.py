@@ -3,9 +3,9 @@
 from evenhand.live.campaigns.audits import Audit, audit
 from evenhand.live.campaigns.backups import archive, backup, restore
 from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.campaigns.commands import served
 from evenhand.live.campaigns.decisions import Decided, decisions
 from evenhand.live.campaigns.files import open_campaign, switch_campaign
-from evenhand.live.campaigns.reading import served
 from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.settlement import open_leased, settle_lease
 from evenhand.live.log.events import Busy, Conflict, Damaged, Unknown
