@@ -1,4 +1,4 @@
-"""What the command line asks of stores and of single campaigns: audits, switches, erasures, exports, reports, seals, changes."""
+"""What the command line asks of stores and campaigns: audits, switches, erasures, seals, exports, reports, changes."""
 
 from __future__ import annotations
 
