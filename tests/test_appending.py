@@ -17,6 +17,7 @@ from evenhand.models import (
     Stacked,
     Tabular,
 )
+from evenhand.models._shared import wider
 from evenhand.policy.entries import widened
 from evenhand.policy.saving import flatten
 from evenhand.problem import Budget, Groups, Outcome, Problem
@@ -137,8 +138,9 @@ def test_decisions_that_wait_are_settled_after_growth():
     np.testing.assert_array_equal(grown.model.count, state.model.count)
 
 
-def test_each_replica_of_a_batch_that_grew_acts_as_it_does_alone():
-    old, new, plays = ridden(OLD), ridden(NEW), []
+@pytest.mark.parametrize("made_of", [ridden, blocked], ids=["own coefficients", "blocks"])
+def test_each_replica_of_a_batch_that_grew_acts_as_it_does_alone(made_of):
+    old, new, plays = made_of(OLD), made_of(NEW), []
     for ids in ([0, 1, 2], [1]):
         state, made = old.start(seed=2, replicas=ids), []
         for policy in (old, new):
@@ -158,6 +160,13 @@ def test_each_replica_of_a_batch_that_grew_acts_as_it_does_alone():
         plays.append(made)
     assert plays[0] == plays[1]
     assert 3 in plays[0]
+
+
+def test_features_without_data_have_the_penalty_of_their_replica():
+    inverse = np.zeros((4, 3, 3))  # of two replicas with two actions each
+    wider(2, np.array([1.0, 4.0]), inverse)
+    np.testing.assert_array_equal(inverse[:, 2, 2], [1.0, 1.0, 0.25, 0.25])
+    assert inverse.sum() == 2.5
 
 
 def test_a_state_that_grew_is_saved_and_loaded(tmp_path):
