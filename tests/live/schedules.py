@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import random
 import shutil
 import sys
@@ -125,6 +126,7 @@ def marked(policy):
 
 # Of segments; a folder of a schedule's own would be removed by garbage collection, which comes within any other code.
 FOLDERS = TemporaryDirectory()
+atexit.register(FOLDERS.cleanup)  # which holds it, where this module ran as a command and its names are gone
 
 # How often what is done, of a hundred.
 SHARES = {
