@@ -578,33 +578,6 @@ def test_a_later_version_begins_with_the_state_of_an_erasure(monkeypatch):
     assert eh.live.audit(store, "shop", [POLICY]).clean
 
 
-def test_decisions_of_an_earlier_version_are_refused_by_name():
-    old = MemoryStore()
-    lived(old, 20)
-    store = MemoryStore()
-    with store.write("shop") as log:
-        for event in old.scan("shop"):
-            log.append(event.kind, encode(read(event)), ref=event.ref, key=event.key)
-    book = store._books["shop"]
-    from evenhand.live.log.events import digest
-
-    before = b""
-    for i, event in enumerate(book.events):  # as version 2 wrote them
-        event = event._replace(own=None, salt=None, seal=b"")
-        before = digest(event, before)
-        book.events[i] = event._replace(hash=before)
-    store._books["shop"] = book.without(frozenset())
-    campaign = eh.Campaign.open(store, "shop", POLICY)
-    with pytest.raises(Conflict, match="was written by an earlier version of evenhand: its hash covers its case"):
-        campaign.erase(secrets(campaign)[:1])
-    go_on(campaign, range(20, 30))
-    found = campaign.erase(before=datetime.now(UTC))
-    assert (len(found.decisions) + found.waiting + found.unsealed, found.unsealed > 10) == (30, True)
-    assert "left, as an earlier version of evenhand wrote them" in str(found)
-    assert prove(store, "shop").faults == ()
-    assert eh.live.audit(store, "shop", [POLICY]).clean
-
-
 def test_a_state_that_cannot_forget_is_refused_by_name_and_goes_on(monkeypatch):
     from evenhand.planning.history import HistoryState
 

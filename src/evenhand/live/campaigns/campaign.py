@@ -212,12 +212,12 @@ class Campaign:
 
         Args:
             keys: of the decisions, all of which are erased or none.
-            before: a past date or time, in UTC if it has no zone. What waits, or has no seal, is left and counted.
+            before: a past date or time, in UTC if it has no zone. What waits is left and counted.
             by, why: who asks for it and why, for the log; no personal data of the erased.
             segments: the folder of the segments, if decisions in them are to be erased by key: see `seal`.
 
         Raises:
-            Unknown, Conflict: a key has no decision; or it waits, or has no seal, as an earlier version wrote it.
+            Unknown, Conflict: a key has no decision; or it waits.
             CannotErase, CannotSave: the policy has a state from which no case can be taken, or that cannot be kept.
             Busy: the store cannot be written, or another process reads the file, so that it cannot be cleaned now.
         """

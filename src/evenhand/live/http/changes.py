@@ -246,7 +246,6 @@ def _told(found: Erasure, unknown: list[str]) -> dict[str, Any]:
     return {
         "erased": len(found.decisions),
         "waiting": found.waiting,
-        "unsealed": found.unsealed,
         "unknown": unknown,
         "segments": list(found.moved),
     }
@@ -284,10 +283,6 @@ ERASE = Single(
         "properties": {
             "erased": {**_COUNT, "description": "decisions"},
             "waiting": {**_COUNT, "description": "decisions before the date that wait for outcomes, and were left"},
-            "unsealed": {
-                **_COUNT,
-                "description": "decisions before the date that an earlier version wrote, and were left",
-            },
             "unknown": {
                 "type": "array",
                 "items": KEY,
@@ -299,7 +294,7 @@ ERASE = Single(
                 "description": "files with decisions before the date, which are erased by deleting these",
             },
         },
-        "required": ["erased", "waiting", "unsealed", "unknown", "segments"],
+        "required": ["erased", "waiting", "unknown", "segments"],
     },
     example={"keys": ["order-17"], "by": "support", "why": "case 1204"},
     more={"not": {"required": ["keys", "before"]}},

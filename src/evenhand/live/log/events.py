@@ -43,7 +43,7 @@ class Event(NamedTuple):
     """One line of the log of a campaign.
 
     Its personal part, which is the key of a decision and `own`, can be erased: the hash does not cover it, but `seal`,
-    which is the hash of the personal part and of a salt. Decisions of earlier versions have no seal.
+    which is the hash of the personal part and of a salt.
     """
 
     seq: int  # 1, 2, ... within the campaign

@@ -38,15 +38,12 @@ class Erasure:
 
     decisions: tuple[int, ...]  # the ids of those that were erased
     waiting: int = 0  # decisions before the date that still wait for their outcomes, and were left
-    unsealed: int = 0  # decisions before the date that an earlier version wrote, and were left
     moved: tuple[str, ...] = ()  # segments with older decisions, which are erased with these files
 
     def __str__(self) -> str:
         found = [f"{len(self.decisions):,} erased"]
         if self.waiting:
             found.append(f"{self.waiting:,} left, as they wait for their outcomes")
-        if self.unsealed:
-            found.append(f"{self.unsealed:,} left, as an earlier version of evenhand wrote them")
         if self.moved:
             found.append(f"those in {', '.join(self.moved)} are erased by deleting these files")
         return "; ".join(found)
@@ -110,9 +107,6 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder:
             if event.seq in worker.fold.pending:
                 told = "waits for its outcome: observe or cancel it first"
                 raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")
-            if event.seal == b"":
-                told = "was written by an earlier version of evenhand: its hash covers its case"
-                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")
             found.append(event)
         if moved and isinstance(log, Dropping):
             log.drop(moved)
@@ -156,10 +150,10 @@ def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
     first = next(left, None)  # found while no lock is held, as many may have been erased before
     if first is None:
         return Erasure(decisions=(), moved=moved)
-    after, waiting, unsealed = first.seq - 1, 0, 0
+    after, waiting = first.seq - 1, 0
 
     def old(log: Transaction) -> Iterator[Event]:
-        nonlocal after, waiting, unsealed
+        nonlocal after, waiting
         back = max((event.seq for event in worker.store.scan(worker.name, kinds=("clock",))), default=0)
         for event in log.tail(after):
             if event.at >= end and event.seq > back:  # times go back at an event `clock` alone
@@ -168,15 +162,15 @@ def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
             if event.seq <= worker.fold.sealed:  # moved meanwhile, though it stays in the store as well
                 continue
             if event.at < end and event.kind == "decided" and not is_erased(event):
-                waits, old_form = event.seq in worker.fold.pending, event.seal == b""
-                waiting, unsealed = waiting + waits, unsealed + (old_form and not waits)
-                if not waits and not old_form:
+                if event.seq in worker.fold.pending:
+                    waiting += 1
+                else:
                     yield event
 
     found: tuple[int, ...] = ()
     while some := erase_some(worker, lambda log: list(islice(old(log), _TURN)), note):
         found += some
-    return Erasure(decisions=found, waiting=waiting, unsealed=unsealed, moved=moved)
+    return Erasure(decisions=found, waiting=waiting, moved=moved)
 
 
 def scrub(worker: Worker) -> None:

@@ -127,7 +127,7 @@ class Retention:
         for event in worker.store.scan(worker.name, start - 1, kinds=("decided",)):
             if event.at >= until and event.seq > back:  # times go back at an event `clock` alone
                 return
-            if event.at < until and event.seal != b"" and not is_erased(event):
+            if event.at < until and not is_erased(event):
                 yield event
 
     def _due(self, last: Run | None, until: int) -> Iterator[Event]:
