@@ -346,16 +346,3 @@ def test_an_erasure_whose_answer_was_lost_is_answered_again(tmp_path, slept):
     assert len(set(seen)) == 1
     assert len(seen) == 3
     assert len(events(campaign, "erased")) == 1
-
-
-def test_a_clock_is_set_once(campaign, monkeypatch):
-    now = [campaign.decide(CASE, "one").at + 3 * 10**8]
-    monkeypatch.setattr("evenhand.live.stores.sqlite.clock", lambda: now[0])
-    campaign.decide(CASE, "two")
-    now[0] -= 3 * 10**8
-    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
-        assert client.report()["ahead"] == 300.0
-        assert client.set_clock(why="it was ahead", by="anna") is True
-        assert client.set_clock(why="it was ahead", by="anna") is False
-        assert client.report()["ahead"] == 0
-    assert len(events(campaign, "clock")) == 1

@@ -264,7 +264,7 @@ def test_bad_input_is_refused(world, tmp_path):
     for of_campaigns in (
         lambda store: eh.live.audit(store, "all", []),
         lambda store: eh.live.archive(store, tmp_path / "all.db", "all"),
-        lambda store: eh.live.set_clock(store, "all", why="so", who="Ada"),
+        lambda store: eh.live.accept_clock(store, "all"),
     ):
         with pytest.raises(InvalidInput, match="'all', which is a pool of leases"):
             of_campaigns(world.stores["pool"])

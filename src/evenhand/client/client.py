@@ -241,10 +241,6 @@ class Client:
             segments=tuple(found["segments"]),
         )
 
-    def set_clock(self, *, why: str, by: str | None = None) -> bool:
-        """Let the log follow the clock again, after the clock was wrong; returns False if it already does."""
-        return self._is_new("clock", {"why": why, "by": by})
-
     def _is_new(self, route: str, asked: Mapping[str, Any]) -> bool:
         return bool(self._sender.send("POST", route, stated(asked))["new"])
 

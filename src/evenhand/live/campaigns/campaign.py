@@ -149,7 +149,7 @@ class Campaign:
             InvalidInput: a setting is out of its range.
             Conflict: the campaign runs under another policy, an earlier one is needed and was not given, or a later
                 version of evenhand decides for it.
-            Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `set_clock`.
+            Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `accept_clock`.
         """
         new = New(seed=seed, patience=patience, on_expiry=on_expiry)
         worker = begin(store, name, policy, new, encoder, teacher)

@@ -1,4 +1,4 @@
-"""Requests that change a campaign: its life, its policy, its clock, and what it forgets."""
+"""Requests that change a campaign: its life, its policy, and what it forgets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from evenhand.live.http.guard import token_of
 from evenhand.live.http.schemas import BY, KEY, TEXT, Schema, one_or_each, one_or_many, operation, signed
 from evenhand.live.log.events import Kind, Unknown, read
 from evenhand.live.log.life import FATES, SETTINGS, STATES
-from evenhand.live.worker.clocks import go_by_clock
 from evenhand.live.worker.erasure import Erasure, time_of
 from evenhand.live.worker.verbs import Verbs, check_text
 from evenhand.problem.ended import AFTERS
@@ -366,32 +365,4 @@ SWITCH = Single(
     answer=_SWITCH_ANSWER,
     example={"problem": "[problem]..."},
     guarded="takes another problem file",
-)
-
-
-_TIME = {"type": "integer"}
-
-
-def reset(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
-    """Let a log go by the clock, and return where it was; nothing is written where it does so already."""
-    event, is_new = go_by_clock(campaign.store, campaign.name, why=asked["why"], who=asked["by"])
-    was = int(read(event)["from"]) if is_new else event.at
-    return {"new": is_new, "number": event.seq, "at": event.at, "from": was}
-
-
-CLOCK = Single(
-    route="/clock",
-    fields=signature(needed=True),
-    call=reset,
-    answer={
-        "type": "object",
-        "properties": {
-            "new": {"type": "boolean", "description": "false if the log already follows the clock"},
-            "number": {"type": "integer", "minimum": 1, "description": "of the event, or else of the last one"},
-            "at": {**_TIME, "description": "of this event, in microseconds since 1970"},
-            "from": {**_TIME, "description": "where the log was, in microseconds since 1970"},
-        },
-        "required": ["new", "number", "at", "from"],
-    },
-    example={"by": "anna", "why": "the clock was an hour ahead after the move"},
 )

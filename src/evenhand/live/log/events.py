@@ -50,7 +50,7 @@ class Event(NamedTuple):
     kind: Kind
     ref: int | None  # the `seq` of the decision that it is about
     key: str | None  # of a decision, chosen by the client
-    at: int  # microseconds since 1970, by the clock of the store, never going back but at an event `clock`
+    at: int  # microseconds since 1970, by the clock of the store, never going back
     body: str  # JSON, kept as it was encoded
     hash: bytes = b""  # SHA-256 of the event and of the hash before it; empty where it was not appended yet
     own: str | None = None  # JSON that continues the body; None where there is none, or it was erased

@@ -43,10 +43,6 @@ class _Log:
         self.last, before, self.hash, self.clock = row
         self.now, self.distrust = watch.check(self.clock, before), watch.forget
 
-    def set_back(self) -> None:
-        self.now = self.clock
-        self.distrust()
-
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {COLUMNS} FROM evenhand_events WHERE campaign = %s AND {where} ORDER BY seq"
         return [Event(*row) for row in self._db.execute(query, (self._campaign, *values))]

@@ -41,10 +41,6 @@ class _Log:
         self.clock, self.distrust = clock(), watch.forget
         self.last, self.now, self.hash = row[0], watch.check(self.clock, row[1]), row[2]
 
-    def set_back(self) -> None:
-        self.now = self.clock
-        self.distrust()
-
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {COLUMNS} FROM events {where} ORDER BY seq"
         return [Event(*row) for row in self._db.execute(query, (self._campaign, *values))]
