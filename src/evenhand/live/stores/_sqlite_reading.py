@@ -16,8 +16,8 @@ from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.log.events import Damaged, Event, Kind
 from evenhand.live.log.segments import LINK
 from evenhand.live.log.store import unknown_url
-from evenhand.live.stores._sqlite_errors import Translated
 from evenhand.live.stores._sqlite_schema import COLUMNS, version
+from evenhand.live.stores._sqlite_sessions import Translated
 
 PAGE = 1000  # events read at once
 Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
