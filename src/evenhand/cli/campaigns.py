@@ -200,9 +200,9 @@ def _switch(o: argparse.Namespace) -> int:
 
 
 def _problem(o: argparse.Namespace) -> int:
-    from evenhand.live.campaigns.commands import kept_problem
+    from evenhand.live.campaigns.commands import stored_problem
 
-    kept = kept_problem(o.store, o.campaign)
+    kept = stored_problem(o.store, o.campaign)
     for note in kept.notes():
         print(f"note: {note}", file=sys.stderr)
     sys.stdout.buffer.write(kept.text.text.encode())  # as TOML has it: UTF-8, with its line ends

@@ -104,7 +104,7 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
         refuse_pool(found, campaign)
         life = Life.of(found.scan(campaign, kinds=("opened", *LIFE)))
         if life.state != "ended":
-            raise Conflict(f"campaign {campaign!r} is {life.told}: only one that has ended is archived")
+            raise Conflict(f"campaign {campaign!r} is {life.summary}: only one that has ended is archived")
         with _new(path) as part:
             _copy(found, [campaign], part)
             with closing(connect_to_read(f"sqlite:///{part}")) as copy:  # no outcome comes in between

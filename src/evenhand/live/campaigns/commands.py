@@ -216,7 +216,7 @@ def write_decisions(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class StoredProblem:
     """A problem file as the log of a campaign has it.
 
     Args:
@@ -247,7 +247,7 @@ class Kept:
             yield "leased budgets have the totals that the pool grants, not those of the file"
 
 
-def kept_problem(url: str, campaign: str | None = None) -> Kept:
+def stored_problem(url: str, campaign: str | None = None) -> StoredProblem:
     """Return the problem file that decides at present.
 
     Args:
@@ -263,7 +263,7 @@ def kept_problem(url: str, campaign: str | None = None) -> Kept:
         saved = read(last)["encoding"]
         if "file" not in saved:
             raise InvalidInput("campaign", "one that was opened with a problem file", f"{name!r}, which was not")
-        return Kept(
+        return StoredProblem(
             campaign=name,
             text=Text(*saved["file"]),
             mark=mark_in(last),
@@ -352,7 +352,7 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
             store.close()
     settings = f"patience {life.patience:g} s, on expiry {life.on_expiry}, after the horizon {life.after}"
     settings += "" if life.retention == "off" else f", cases {life.lasting}"
-    return f"{name}: {life.told}; {settings}{'' if body is not None else ' (as before)'}"
+    return f"{name}: {life.summary}; {settings}{'' if body is not None else ' (as before)'}"
 
 
 def seal_file(

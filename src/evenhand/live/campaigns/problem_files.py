@@ -11,7 +11,7 @@ from evenhand.core.errors import EvenhandError, EvenhandWarning, InvalidInput
 from evenhand.live.fold.cases import alike
 from evenhand.live.fold.coded import Stated, Text, of_log, of_stored
 from evenhand.live.fold.opening import refuse_pool
-from evenhand.live.fold.phases import Phase, mark_in, said
+from evenhand.live.fold.phases import Phase, mark_in, signature
 from evenhand.live.fold.switch import other
 from evenhand.live.log.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.log.store import Store
@@ -57,7 +57,7 @@ def of_campaign(store: Store, name: str, text: Text | None, log: Path | None) ->
             others += 1
             continue
         if text is not None and event is not last:
-            told = f"{name!r}: {text.name} is superseded: continuing with event {last.seq}'s{said(read(last))}"
+            told = f"{name!r}: {text.name} is superseded: continuing with event {last.seq}'s{signature(read(last))}"
             warnings.warn(told, EvenhandWarning, stacklevel=6)
         return found
     if log is not None and others:

@@ -73,7 +73,7 @@ def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) ->
         "policy": campaign.policy.name,
         "line": head_line(now),
         "tiles": head_tiles(now, texts),
-        "life": "" if tally.life.state == "running" else f"{tally.life.told[:1].upper()}{tally.life.told[1:]}",
+        "life": "" if tally.life.state == "running" else f"{tally.life.summary[:1].upper()}{tally.life.summary[1:]}",
         "alarms": texts,
         "sections": [section for section in sections if section is not None],
     }

@@ -100,7 +100,7 @@ class Ask:
         if STATES[self.kind] == life.state:
             return None
         if life.state == "ended":
-            raise Ended(f"the campaign is {life.told}; it makes no more decisions, and cannot be {self.kind}")
+            raise Ended(f"the campaign is {life.summary}; it makes no more decisions, and cannot be {self.kind}")
         return encode(told)
 
 

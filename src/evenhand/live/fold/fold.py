@@ -183,7 +183,7 @@ class Fold:
     def status(self) -> Status:
         """Return the status of the policy, and whether its campaign decides."""
         found = self.policy.status(self.state)
-        return found if self.life.state == "running" else replace(found, life=self.life.told)
+        return found if self.life.state == "running" else replace(found, life=self.life.summary)
 
     def expiry(self) -> str:
         """Return the body of an expiry at this moment, which says what becomes of what the decision reserves."""

@@ -35,7 +35,7 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
         InvalidInput: the next policy has a horizon of no more rounds than are decided, or an end that is past.
     """
     if fold.life.state == "ended":
-        raise Ended(f"campaign {campaign!r} is {fold.life.told}; it makes no more decisions, under any policy")
+        raise Ended(f"campaign {campaign!r} is {fold.life.summary}; it makes no more decisions, under any policy")
     if fold.life.after == "go on":
         return
     old, new = fold.policy.problem, policy.problem

@@ -47,11 +47,11 @@ class Switched(NamedTuple):
     def __str__(self) -> str:
         by = f" by {printed(self.by)}" if self.by else ""
         why = f" ({printed(self.why)})" if self.why else ""
-        how = f"it adopted {self.told}" if self.adopts else "the log was folded anew"
+        how = f"it adopted {self.adoption}" if self.adopts else "the log was folded anew"
         return f"event {self.number}: switched to policy {self.policy!r}{by}{why}; {how}"
 
     @property
-    def told(self) -> str:
+    def adoption(self) -> str:
         """What the policy took over, in words."""
         if self.adopts == BOOKS:
             return f"the books, and learned again, but not from {self.unlearned:,} decisions"
@@ -167,15 +167,15 @@ def begins(store: Readable, campaign: str) -> list[Event]:
 def missing(campaign: str, event: Event) -> Missing:
     """Make the error for a policy that is not known."""
     body = read(event)
-    policy = f"policy {body.get('name')!r} ({mark_in(event)}), which decides from event {event.seq} on{said(body)}"
+    policy = f"policy {body.get('name')!r} ({mark_in(event)}), which decides from event {event.seq} on{signature(body)}"
     expected = "open it with all policies that it was switched from, and the present one last"
     return Missing(f"{campaign!r}: {policy}, was not given: {expected}")
 
 
-def said(body: dict[str, object]) -> str:
+def signature(body: dict[str, object]) -> str:
     """Say who switched a campaign and why, as far as its event states it.
 
-    >>> said({"by": "Ada", "why": "half of the budget"}), said({})
+    >>> signature({"by": "Ada", "why": "half of the budget"}), signature({})
     (', switched by Ada (half of the budget)', '')
     """
     by, why = (None if body.get(z) is None else printed(str(body[z])) for z in ("by", "why"))

@@ -320,12 +320,12 @@ def _surveyed(given: Given, start: Keeper | None) -> Survey:
     """Survey a log, or what follows the state with which it begins."""
     after = 0 if start is None else start.at
     with Work(f"reading {given.campaign}", "event") as work:
-        events = _told(given.place.scan(given.campaign, after), work)
+        events = _counted(given.place.scan(given.campaign, after), work)
         until = takewhile(lambda event: event.kind != "erased", events)  # a later one
         return given.folding(given.first).survey(until, after)
 
 
-def _told(events: Iterable[Event], work: Work) -> Iterator[Event]:
+def _counted(events: Iterable[Event], work: Work) -> Iterator[Event]:
     for event in events:
         yield event
         work.update()

@@ -113,11 +113,11 @@ def apart(blob: bytes, other: bytes) -> float:
     metas = [json.loads(str(z.pop(_META))) | {"by": ""} for z in (one, two)]
     if list(one) != list(two) or metas[0] != metas[1]:
         return math.inf
-    pairs = (pair for name, a in one.items() for pair in zip(_told(name, a), _told(name, two[name]), strict=True))
+    pairs = (pair for name, a in one.items() for pair in zip(_fields(name, a), _fields(name, two[name]), strict=True))
     return max((_gap(a, b) for a, b in pairs), default=0.0)
 
 
-def _told(name: str, array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+def _fields(name: str, array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     """Return an array, or the fields of records; without the values of tokens."""
     if name == _TOKENS:
         return [array > 0]  # whether a decision waits

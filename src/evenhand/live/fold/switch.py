@@ -17,7 +17,7 @@ from evenhand.live.fold.corrections import Anew, Books
 from evenhand.live.fold.fold import Fold
 from evenhand.live.fold.folding import Folding
 from evenhand.live.fold.lease import lease_of
-from evenhand.live.fold.phases import BOOKS, Phase, mark_in, of_kept, said, same_features
+from evenhand.live.fold.phases import BOOKS, Phase, mark_in, of_kept, same_features, signature
 from evenhand.live.log.events import Conflict, Event, encode, read
 from evenhand.live.log.store import Transaction
 from evenhand.policy.adoption import widens
@@ -159,7 +159,7 @@ class Switch:
 def overtaken(name: str, expected: str, last: Event) -> Conflict:
     """Make the error for a switch from a policy under which the campaign does not run any longer."""
     body = read(last)
-    now = f"policy {body['name']!r} ({mark_in(last)}) since event {last.seq}{said(body)}"
+    now = f"policy {body['name']!r} ({mark_in(last)}) since event {last.seq}{signature(body)}"
     return Conflict(f"{name!r} runs under {now}, not under {expected}, which this switch would replace")
 
 
@@ -185,7 +185,7 @@ def other(name: str, last: Event, given: Phase) -> Conflict:
     """
     there = of_kept(last)
     settings = "" if there is None else differences(there.policy, given.policy)
-    since = f", since event {last.seq}{said(read(last))}" if last.kind == "switched" else ""
+    since = f", since event {last.seq}{signature(read(last))}" if last.kind == "switched" else ""
     told = settings or f"policy {mark_in(last)} there, {given.mark} here"
     if there is None or not isinstance(given.encoder, Coded):
         way = "open it with the policy that it has, or switch: campaign.switch(policy)"

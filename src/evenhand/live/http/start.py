@@ -179,7 +179,7 @@ def _note_others(before: Collection[str], named: Collection[str]) -> None:
 def _say(made: Campaign, new: bool) -> None:
     found = "new campaign" if new else f"found {made.head().seq:,} events"
     told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
-    life = "" if made.life.state == "running" else f"; {made.life.told}"
+    life = "" if made.life.state == "running" else f"; {made.life.summary}"
     print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
 
 

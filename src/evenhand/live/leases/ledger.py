@@ -145,7 +145,7 @@ class Line:
     restores: Sequence[int] = field(default_factory=list)
     ended: bool = False
 
-    def told(self, report: Report) -> Line:
+    def with_report(self, report: Report) -> Line:
         """Return the books with where the campaign stands by a report."""
         used, rounds = dict(report.used), report.rounds
         stands = replace(self, seq=report.seq, used=used, rounds=rounds, left=report.left, horizon=report.horizon)
@@ -221,7 +221,7 @@ class Ledger:
             collected={n: max(before.collected[n], lease.returned[n]) for n in self.totals},
         )
         if report.seq >= before.seq:  # else another worker has reported a later state
-            line = line.told(report)
+            line = line.with_report(report)
         after = self.entered(campaign, line)
         granted = dict(line.granted)
         for name in self.totals:
@@ -253,7 +253,7 @@ class Ledger:
             since = units(line.used[name] - used[name], exponent(total))
             gone = max(min(since, line.granted[name] - line.collected[name]), 0)
             lost[name], collected[name] = lost[name] + gone, collected[name] + gone
-        return self.entered(campaign, replace(line, lost=lost, collected=collected).told(report))
+        return self.entered(campaign, replace(line, lost=lost, collected=collected).with_report(report))
 
     def target(self, campaign: str, outcome: str) -> int:
         """Return what a campaign should have of an outcome, in units, by the last reports of all of them."""

@@ -71,7 +71,7 @@ class Life:
         """Return the life after an event about it.
 
         >>> life = Life(patience=60.0, on_expiry="hold")
-        >>> life.then(Event(7, "paused", None, None, 0, '{"by":"anna","why":"no letters"}')).told
+        >>> life.then(Event(7, "paused", None, None, 0, '{"by":"anna","why":"no letters"}')).summary
         'paused by anna since 1970-01-01 00:00:00 UTC: no letters'
         """
         body = read(event)
@@ -81,7 +81,7 @@ class Life:
         return replace(self, state=STATES[event.kind], by=body["by"], why=body["why"], since=event.at)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The state in words."""
         if not self.by:
             return self.state
@@ -106,9 +106,9 @@ class Life:
             Ended: it has ended.
         """
         if self.state == "paused":
-            raise Paused(f"campaign {campaign!r} is {self.told}")
+            raise Paused(f"campaign {campaign!r} is {self.summary}")
         if self.state == "ended":
-            raise Ended(f"campaign {campaign!r} is {self.told}; it makes no more decisions, and cannot be resumed")
+            raise Ended(f"campaign {campaign!r} is {self.summary}; it makes no more decisions, and cannot be resumed")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the life for JSON."""

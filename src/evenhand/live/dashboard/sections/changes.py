@@ -16,7 +16,7 @@ def changes(now: Readings) -> Section | None:
             str(z.number),
             moment(z.at),
             z.policy,
-            z.told.replace("the state", "its state"),
+            z.adoption.replace("the state", "its state"),
             z.by or "–",
             z.why or "–",
         )

@@ -17,7 +17,7 @@ _MOST = 8  # prices that are not folded
 def outcomes(now: Readings) -> Section:
     """Show the objective, the counts of timely, late and missing outcomes, prices, and the notes of the model."""
     small = paired([*_came(now.status, now.tally)])
-    cards = [_objective(now), *_held_out(now.status, now.tally), *small, *_said(now.status)]
+    cards = [_objective(now), *_held_out(now.status, now.tally), *small, *_model(now.status)]
     return Section(name="outcomes", title="Outcomes", cards=cards)
 
 
@@ -43,12 +43,12 @@ def _objective(now: Readings) -> Card:
         return Card(name="objective", title=title, summary=words, tables=tables, wide=True)
     lines = [(axis.written(x), digits(y)) for x, y in values]
     reference = None if beside is None else beside.reference
-    said = "" if beside is None else f"; {digits(reference)} {beside.of}"
+    text = "" if beside is None else f"; {digits(reference)} {beside.of}"
     return Card(
         name="objective",
         title=title,
         summary=words,
-        chart=course(f"objective: {digits(status.objective)} so far{said}", values, axis.across(), reference),
+        chart=course(f"objective: {digits(status.objective)} so far{text}", values, axis.across(), reference),
         keys=[Key("spent", "so far"), *([Key("reference", beside.of)] if beside is not None else [])],
         tables=[*tables, Table((axis.unit, "objective"), lines, title=axis.over)],
         wide=True,
@@ -94,6 +94,6 @@ def _came(status: Status, tally: Tally) -> list[Card]:
     return cards
 
 
-def _said(status: Status) -> list[Card]:
-    said = "\n".join(note.text for note in status.notes)
-    return [Card(name="model", title="The model", text=said, wide=True)] if said else []
+def _model(status: Status) -> list[Card]:
+    text = "\n".join(note.text for note in status.notes)
+    return [Card(name="model", title="The model", text=text, wide=True)] if text else []
