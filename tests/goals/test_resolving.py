@@ -11,10 +11,10 @@ from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedA
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
 from evenhand.goals import Resolving
-from evenhand.goals._entries import pulled
+from evenhand.goals._resolving_view import pulled
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
-from evenhand.planning.concave_program import maximize
+from evenhand.planning.mixing import maximize
 from evenhand.problem import Budget, Groups, Outcome, Problem, Within
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.merged_rows import merge

@@ -11,10 +11,8 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Audience, Listeners, Ranking
 from evenhand.numerics.permutahedron import ascend, best_lists
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
-from evenhand.planning.concave_program import Truth, maximize
-from evenhand.planning.list_ascent import maximize_lists
-from evenhand.planning.list_program import is_linear_program, solve_lists
-from evenhand.planning.lists import pooled
+from evenhand.planning.lists import is_linear_program, maximize_lists, pooled, solve_lists
+from evenhand.planning.mixing import Truth, maximize
 from evenhand.problem import Budget, Floor, Outcome, Parity
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import select

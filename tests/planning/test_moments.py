@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.moment_kernels import best_actions
-from evenhand.planning.moments import Block, Held, PureJob, SmoothJob, policies, smoothed
+from evenhand.planning.moments import Block, Held, PureJob, SmoothJob, best_actions, policies, smoothed
 from tests.planning.programs import program, stated
 
 SEEDS = range(12)

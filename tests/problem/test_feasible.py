@@ -14,9 +14,9 @@ from evenhand.problem import Budget, Floor, Outcome, Problem, Rows, Within
 from evenhand.problem.feasible import feasible, reach
 from evenhand.problem.rows import select
 from evenhand.recipes import fw_linucb, lin_cbwk
-from evenhand.recipes._hedging import evened
+from evenhand.recipes.baselines import even_lottery
+from evenhand.recipes.hedge import evened
 from evenhand.recipes.terms import Terms
-from evenhand.recipes.uniform import even_lottery
 from evenhand.sets import Ball, Box, Halfspaces
 from tests.examples.problems import EVERYTHING
 

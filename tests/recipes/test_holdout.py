@@ -14,7 +14,7 @@ from evenhand.live.dashboard.page import render_file
 from evenhand.live.dashboard.report import report as to_dict
 from evenhand.logs.settings import Settings
 from evenhand.models import BayesianRidge, Bootstrapped
-from evenhand.planning.reserve import Reserve, ReserveState
+from evenhand.planning.pace import Reserve, ReserveState
 from evenhand.policy.standings import comparisons
 from evenhand.problem.holdout import known_rounds
 from evenhand.run import simulate

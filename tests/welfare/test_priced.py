@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.environments import Matching
 from evenhand.welfare import Capped, Greedy, Linear, Logarithmic, Piecewise, Power, Priced, Round, bound, certificate
-from evenhand.welfare._case import Case, Held
+from evenhand.welfare._kernels import Case, Held
 from evenhand.welfare.curves import plain
 from evenhand.welfare.local_search import climb
 from tests.each import for_each

@@ -15,7 +15,6 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
 from evenhand.goals._directions import Directions
-from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due, pull, pulled
 from evenhand.goals._resolving_state import (
     Left,
     ResolvingState,
@@ -29,7 +28,17 @@ from evenhand.goals._resolving_state import (
     start,
     uses,
 )
-from evenhand.goals._resolving_view import ResolvingView, resolving_view
+from evenhand.goals._resolving_view import (
+    ResolvingView,
+    compare,
+    directed,
+    enter_arrived,
+    enter_settled,
+    is_due,
+    pull,
+    pulled,
+    resolving_view,
+)
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.base import Past, Sloped
 from evenhand.models.base import Ask, of_arrived
@@ -38,9 +47,8 @@ from evenhand.planning import history
 from evenhand.planning.appended import Appended
 from evenhand.planning.fluid import Fluid, Solution, alike, places, spread
 from evenhand.planning.forecast import Forecast, forecast
-from evenhand.planning.pace import Idle, Pace
+from evenhand.planning.pace import Idle, Pace, Reserve
 from evenhand.planning.plain_first import largest, solve_plain_first
-from evenhand.planning.reserve import Reserve
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
 from evenhand.problem.actions import present

@@ -20,8 +20,8 @@ from evenhand.models.base import ROUND, Model, by_action, weighs
 from evenhand.models.per_action import narrowed, sized, take_over
 from evenhand.planning.appended import Appended
 from evenhand.policy import checks, entries, outcome_names, saving
-from evenhand.policy.assembly import Assembly
 from evenhand.policy.cases import StatedCase, Table, rows_of, value_of
+from evenhand.policy.loop import Assembly
 from evenhand.policy.marks import Zeros
 from evenhand.policy.outcome_names import wrong_lesson
 from evenhand.policy.questions import Questions

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.numerics.exact_sums import added
+from evenhand.numerics.precision import added
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans

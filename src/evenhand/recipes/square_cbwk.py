@@ -22,7 +22,7 @@ from evenhand.models.oracles import TwoOracles
 from evenhand.models.sklearn import as_model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes._hedging import evened, hedge_step
+from evenhand.recipes.hedge import evened, hedge_step
 from evenhand.recipes.terms import Terms
 
 

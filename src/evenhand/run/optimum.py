@@ -15,11 +15,8 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import numbered, whole
 from evenhand.environments.base import Environment
 from evenhand.objectives import Linear
-from evenhand.planning.concave_program import Truth, maximize
-from evenhand.planning.list_ascent import maximize_lists
-from evenhand.planning.list_program import is_linear_program, solve_lists
-from evenhand.planning.lists import Listed, Lists, pooled
-from evenhand.planning.mixing import Best, Within
+from evenhand.planning.lists import Listed, Lists, is_linear_program, maximize_lists, pooled, solve_lists
+from evenhand.planning.mixing import Best, Truth, Within, maximize
 from evenhand.planning.program import Sample, solve
 from evenhand.problem import Holdout
 from evenhand.problem.constraints import constraint_rows, per_row, stated_rows

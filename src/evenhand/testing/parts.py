@@ -14,8 +14,20 @@ from evenhand.goals.base import Compares, Estimates, Goal, Learns, Limits, Price
 from evenhand.models.base import ROUND, Model, Waits, by_action, waits, weighs
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
-from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
-from evenhand.testing.promises import IDS, complete, number, record, require, same, snapshot, unchanged
+from evenhand.testing.promises import (
+    IDS,
+    Draw,
+    complete,
+    context_of,
+    decision_of,
+    number,
+    record,
+    require,
+    same,
+    shares_of,
+    snapshot,
+    unchanged,
+)
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:

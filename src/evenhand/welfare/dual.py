@@ -17,8 +17,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.welfare._case import Asked, Case
-from evenhand.welfare._kernels import best_sum, first_slope, utility
+from evenhand.welfare._kernels import Asked, Case, best_sum, first_slope, utility
 from evenhand.welfare.curves import CAPPED, LOGARITHMIC, PIECEWISE, Curves
 
 _FAINT = 18.0  # an arm this many temperatures below the best has no share

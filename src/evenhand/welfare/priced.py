@@ -11,13 +11,11 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.welfare._case import Asked, Case, Held
-from evenhand.welfare._kernels import first_slope, welfare
+from evenhand.welfare._kernels import Asked, Case, Held, first_slope, welfare
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves, plain
 from evenhand.welfare.dual import bound_at, lower, most_of, spread_of, start_cold, unit_of
-from evenhand.welfare.local_search import best_arms, climb, fill
-from evenhand.welfare.places import place_all
+from evenhand.welfare.local_search import best_arms, climb, fill, place_all
 
 _COLD = (0.2, 0.1, 0.05, 0.02)  # temperatures of a cold start, in units of a user's largest gain
 _LAST = (0.01, 0.005)
