@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from evenhand.core.errors import InvalidInput
 from evenhand.live.dashboard.sections.constraints import _spans
 from evenhand.planning.pace import Pace
-from evenhand.policy.standings import Reached, Standing
+from evenhand.policy.standings import SpanSum, Standing
 from evenhand.problem import Groups, Outcome, Parity, Problem, Ratio
 from evenhand.problem.constraints import per_row
 from evenhand.problem.spans import Spans
@@ -143,8 +143,8 @@ def test_a_status_says_what_every_day_has():
 
 def test_the_page_of_a_campaign_has_a_line_for_every_day():
     spans = (
-        Reached(start="1", end="2", limit=0.3, value=0.31, over=True),
-        Reached(start="2", end="3", limit=0.3, value=0.2, over=True),
+        SpanSum(start="1", end="2", limit=0.3, value=0.31, over=True),
+        SpanSum(start="2", end="3", limit=0.3, value=0.2, over=True),
     )
     stands = Standing(name="money / sale in the worst span", value=0.31, limit=0.3, worst="high", spans=spans)
     (table,) = _spans(stands)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from evenhand.planning.moments import Held, smoothed
+from evenhand.planning.moments import Memory, smoothed
 from evenhand.planning.smoothed_dual import minimise, scale_of
 from tests.each import for_each
 from tests.planning.programs import optimum, program
@@ -16,7 +16,7 @@ def test_prices_are_those_of_a_general_minimiser(seed):
     block, terms = program(seed)
     if not len(terms.bound) or optimum(block, terms) is None:
         return
-    held, scale, prices = Held((block,)), scale_of(block, terms), np.zeros(len(terms.bound))
+    held, scale, prices = Memory((block,)), scale_of(block, terms), np.zeros(len(terms.bound))
     for temperature in (0.3, 0.1, 0.05):
         prices, least = minimise(held, terms, scale, prices, temperature, 100)
     t, units = 0.05 * scale.worth, scale.prices
@@ -35,7 +35,7 @@ def test_prices_are_those_of_a_general_minimiser(seed):
 def test_derivatives_are_finite_differences():
     for seed in range(8):
         block, terms = program(seed)
-        held, scale = Held((block,)), scale_of(block, terms)
+        held, scale = Memory((block,)), scale_of(block, terms)
         prices = np.random.default_rng(seed).uniform(0.1, 1.0, len(terms.bound)) * scale.prices
         t, h = 0.3 * scale.worth, 1e-5
         at = smoothed(held, terms, prices, t)

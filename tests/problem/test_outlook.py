@@ -11,7 +11,7 @@ import evenhand as eh
 from evenhand.policy.standings import Standing
 from evenhand.problem.constraints import outlook
 from evenhand.problem.constraints.outlook import missed
-from evenhand.problem.constraints.stated import state
+from evenhand.problem.constraints.statements import state
 from evenhand.sets import Ball
 from tests.worlds import Market
 

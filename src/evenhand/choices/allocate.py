@@ -11,13 +11,13 @@ import numpy as np
 
 from evenhand.choices._shared import TIE, fits, go_on, use_up
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts, one_of, whole
-from evenhand.welfare._kernels import Case, Held, slope, utility
+from evenhand.welfare._kernels import Case, Placement, slope, utility
 from evenhand.welfare.base import Oracle, Round
 from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, joined, plain
 from evenhand.welfare.priced import Priced
@@ -228,7 +228,7 @@ def _fit(
                     if now >= 0:
                         held[now] -= 1
                         sums[now] = max(sums[now] - value[r, i, now], 0.0)
-                    now = _best(case, Held(chosen[r], sums, held), worst, left, r, i, arms)
+                    now = _best(case, Placement(chosen[r], sums, held), worst, left, r, i, arms)
                     chosen[r, i] = now
                     if now >= 0:
                         held[now] += 1
@@ -238,7 +238,7 @@ def _fit(
 
 
 @kernel
-def _best(case: Case, held: Held, worst: Floats, left: Floats, r: int, i: int, arms: int) -> int:
+def _best(case: Case, held: Placement, worst: Floats, left: Floats, r: int, i: int, arms: int) -> int:
     """The arm to which a user adds most among those that have room and fit; -1 if there is none."""
     value, bonus, eligible, capacity, curves = case
     best, most = -1, -np.inf

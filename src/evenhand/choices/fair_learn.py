@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.choices._shared import add_up, check_candidates, count_plays, fits, nothing_played, tied, use_up
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts, nonnegative, number
 

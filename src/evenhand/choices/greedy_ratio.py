@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.choices._shared import TIE, draw, place_of, tied
 from evenhand.choices.base import Offer, OneDraw, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, whole
 from evenhand.numerics.precision import total

@@ -10,10 +10,10 @@ import numpy as np
 
 from evenhand.choices._shared import check_candidates, draw, go_on, place_of
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts, number, numbers
 from evenhand.numerics.precision import total

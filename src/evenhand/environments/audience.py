@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
 from evenhand.core.luck import Stream, check_seed, uniform
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import counts, number, whole
 from evenhand.problem.groups import some

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
 from evenhand.goals._directions import Directions
@@ -44,11 +44,10 @@ from evenhand.goals.base import Past, Sloped
 from evenhand.models.base import Ask, of_arrived
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
-from evenhand.planning.appended import Appended
-from evenhand.planning.fluid import Fluid, Solution, alike, places, spread
+from evenhand.planning.fluid import Fluid, Solution, alike, largest, places, solve_plain_first, spread
 from evenhand.planning.forecast import Forecast, forecast
+from evenhand.planning.growth import Appended
 from evenhand.planning.pace import Idle, Pace, Reserve
-from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
 from evenhand.problem.actions import present
@@ -71,7 +70,7 @@ class Resolving:
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
     with r_hat as optimistic as in decisions, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan
     misses a row that doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is
-    solved again: untried candidates look better than at the means, and known ones do not (`planning.plain_first`).
+    solved again: untried candidates look better than at the means, and known ones do not (`planning.fluid`).
     Places are exposed with probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one
     play that is always exposed, y_s is a lottery. Outcomes that are due for every placement are planned as if all
     places were exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the

@@ -61,10 +61,10 @@ class BayesianLogisticState:
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
     @property
-    def known(self) -> Known:
+    def known(self) -> Estimates:
         arrays = self.inverse, self.theta, self.ridge, self.count, self.fitted, self.size, self.origin
         believed = self.spread.item()
-        return Known(*arrays, believed, given_up(believed), self.past.arrays)
+        return Estimates(*arrays, believed, given_up(believed), self.past.arrays)
 
     def begin(self, rows: Ints) -> None:
         """Set appended actions to what the common penalty says about an action without data, `(rows)->`."""
@@ -75,7 +75,7 @@ class BayesianLogisticState:
         wider(first, self.ridge, self.inverse)
 
 
-class Known(NamedTuple):
+class Estimates(NamedTuple):
     """The estimates, and what they are made from; a replica has A rows of those that are marked so."""
 
     inverse: Floats  # (R A, n, n)
@@ -91,7 +91,7 @@ class Known(NamedTuple):
 
 
 @kernel
-def _climb(known: Known, r: int, ridge: float) -> float:
+def _climb(known: Estimates, r: int, ridge: float) -> float:
     """Climb from a penalty to a maximum of the evidence of a replica; return the penalty."""
     inverse, theta, origin, size = known.inverse, known.theta, known.origin, known.size[r]
     n, actions = theta.shape[1], len(theta) // len(known.size)
@@ -119,7 +119,7 @@ def _climb(known: Known, r: int, ridge: float) -> float:
 
 
 @kernel
-def _evidence(known: Known, r: int, rho: float, theta: Floats, inverse: Floats) -> float:
+def _evidence(known: Estimates, r: int, rho: float, theta: Floats, inverse: Floats) -> float:
     """ln of the evidence of a fit times the density of the prior, up to a constant, `(),(A,n),(A,n,n)->()`."""
     (actions, n), first, spread, loss = theta.shape, r * len(theta), known.size[r] / known.seen[r] / rho, 0.0
     gradient, hessian, nonzero = np.zeros(n), np.zeros((n, n)), np.empty(n, np.int64)
@@ -135,7 +135,7 @@ def _evidence(known: Known, r: int, rho: float, theta: Floats, inverse: Floats) 
 
 
 @kernel
-def _wider(strong: float | None, known: Known, r: int, rho: float, before: Floats) -> float:
+def _wider(strong: float | None, known: Estimates, r: int, rho: float, before: Floats) -> float:
     """Climb from the default penalty too, and keep the estimate whose evidence says so; return its penalty."""
     if strong is None:
         return rho
@@ -160,7 +160,7 @@ def _wider(strong: float | None, known: Known, r: int, rho: float, before: Float
 
 
 @kernel
-def fit_evidence(known: Known, r: int) -> None:
+def fit_evidence(known: Estimates, r: int) -> None:
     """Maximise the evidence of a replica by Laplace's approximation.
 
     As in `numerics.evidence.fit`, a fit with a narrow prior also climbs from the default penalty.
@@ -240,7 +240,7 @@ def _update(
     others: bool,
 ) -> None:
     """Absorb plays, those of an action after those of the one before it."""
-    known = Known(inverse, theta, ridge, count, fitted, size, origin, believed, strong, past)
+    known = Estimates(inverse, theta, ridge, count, fitted, size, origin, believed, strong, past)
     n, actions = theta.shape[1], len(theta) // len(x)
     lead, gain, line = x.shape[2] - n, np.empty(n), np.empty(n)
     past_x, past_y, kept, weights = past[:4]
@@ -278,7 +278,7 @@ def _update(
 
 
 @kernel
-def _fade(known: Known, rounds: Floats, taught: Floats, keep: Floats) -> None:
+def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> None:
     """Multiply the weights of all observations, and fit again, `(),()->`; `LEAST` of one and less is nothing."""
     inverse, theta, ridge, count, fitted, size, origin, _, _, past = known
     n, actions = theta.shape[1], len(theta) // len(keep)
@@ -325,7 +325,7 @@ def _curvature(theta: Floats, z: Floats) -> Floats:
 
 
 class _BayesianLogisticView(NamedTuple):
-    known: Known
+    known: Estimates
     rounds: Floats
     taught: Floats
     horizon: Floats

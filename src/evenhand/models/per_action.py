@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from evenhand.core.checked import checked, lacks, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked, lacks, shown
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.core.views import view_of
@@ -182,7 +182,7 @@ def _gather(x: Floats, places: Ints, actions: int, mean: Floats, bonus: Floats) 
 
 
 @kernel
-def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats]:
+def _by_action(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats]:
     """Sort plays, outcomes, masks and prices by action, `(P,1+n),(P,M),(P,M),(K,1|P,M)->...`.
 
     They lead with `(R A, most)`, most the largest number of plays of an action of which something was seen.
@@ -329,7 +329,7 @@ class PerAction(Wraps):
             return
         if len(lesson.share) > 1:
             lesson = lesson._replace(share=np.repeat(lesson.share, self.actions))
-        self.inner.update(state, *_told(x, y, seen, w, self.actions), lesson)
+        self.inner.update(state, *_by_action(x, y, seen, w, self.actions), lesson)
 
     def view(self, state: Any) -> _PerActionView | None:
         inner = view_of(self.inner, state) if self._divides else None

@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import also_taken, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
+from evenhand.core.signatures import accept, shown
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number
 from evenhand.models._shared import check_sizes
@@ -268,7 +268,7 @@ def _is_estimator(value: object) -> bool:
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
 
 
-also_taken(Model, _is_estimator)
+accept(Model, _is_estimator)
 
 
 def _base() -> Any:

@@ -15,7 +15,7 @@ from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
-from evenhand.core.files import RUN, beside, quoted_cell
+from evenhand.core.files import RUN, quoted_cell, replacement
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.logs.arrow import pyarrow_for
@@ -182,7 +182,7 @@ class Assignment:
         if path.suffix == SUFFIX:
             numbers = {name: z for name, z in self.numeric.items() if name not in self.dates}
             return write_parquet(path, columns, numbers)
-        with on_disk("path", "a file that can be written"), beside(path) as part, _new(part, self.form) as out:
+        with on_disk("path", "a file that can be written"), replacement(path) as part, _new(part, self.form) as out:
             rows = csv.writer(out, delimiter=self.form.separator or ",")
             rows.writerow(columns if verbatim else map(quoted_cell, columns))
             results = (_numbers(name, z, self.form.point) for name, z in columns.items())
@@ -321,6 +321,6 @@ def write_parquet(path: Path, columns: Mapping[str, list[object]], numbers: Mapp
     pa = pyarrow_for("Parquet files")
     arrays = {name: pa.array(each) for name, each in columns.items()}
     arrays |= {name: pa.array(z, mask=np.isnan(z)) for name, z in numbers.items()}
-    with on_disk("path", "a file that can be written"), beside(path) as part:
+    with on_disk("path", "a file that can be written"), replacement(path) as part:
         pa.parquet.write_table(pa.table(arrays), part)
     return path

@@ -275,7 +275,7 @@ class Contexts(Protocol):
         """Add what a job finds in every part, in the order of the parts; the last sum is the number of contexts."""
 
 
-class Held(NamedTuple):
+class Memory(NamedTuple):
     """Contexts in memory."""
 
     blocks: tuple[Block, ...]

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError, InfeasibleProblem
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.planning.moments import Block, Contexts, Held, Policies, Terms, policies
+from evenhand.planning.moments import Block, Contexts, Memory, Policies, Terms, policies
 from evenhand.planning.smoothed_dual import Scale, minimise, scale_of
 
 _EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -154,7 +154,7 @@ def best_mixture(contexts: Contexts, sample: Block, terms: Terms, labels: Sequen
         return PriceMixture(best.prices, np.ones(1), value, value, best.used[0], np.zeros(0))
     scale, prices = scale_of(sample, terms), np.zeros(len(terms.bound))
     for temperature in _SAMPLED:
-        prices, _ = minimise(Held((sample,)), terms, scale, prices, temperature, 60)
+        prices, _ = minimise(Memory((sample,)), terms, scale, prices, temperature, 60)
     prices, least = minimise(contexts, terms, scale, prices, _SAMPLED[-1], _PASSES)
     sides, width = _sides(terms, scale), 0.5 * _SAMPLED[-1]
     found, centres = Policies.none(terms), prices[None]

@@ -33,11 +33,11 @@ def scale_of(sample: Block, terms: Terms) -> Scale:
     rows = np.ones(len(terms.bound))
     for m in range(len(rows)):
         each = zip(terms.factors[:, m].T, amounts, strict=True)
-        rows[m] = _apart(sum((f[sample.cell] * u for f, u in each if f.any()), np.zeros((1, 1))))
-    return Scale(_apart(worth), rows)
+        rows[m] = _range(sum((f[sample.cell] * u for f, u in each if f.any()), np.zeros((1, 1))))
+    return Scale(_range(worth), rows)
 
 
-def _apart(amounts: Floats) -> float:
+def _range(amounts: Floats) -> float:
     found = float((amounts.max(0) - amounts.min(0)).mean(dtype=float))
     return found if found > 0.0 else 1.0
 

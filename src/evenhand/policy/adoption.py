@@ -9,16 +9,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from evenhand.choices.base import Choice
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import meant
+from evenhand.core.signatures import shown
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import as_weight
 from evenhand.goals.base import Compares, Goal, Learns, Remembers, Replans
 from evenhand.models.base import ROUND, Model, by_action, weighs
 from evenhand.models.per_action import narrowed, sized, take_over
-from evenhand.planning.appended import Appended
+from evenhand.planning.growth import Appended
 from evenhand.policy import checks, entries, outcome_names, saving
 from evenhand.policy.cases import StatedCase, Table, rows_of, value_of
 from evenhand.policy.loop import Assembly

@@ -7,9 +7,9 @@ from copy import deepcopy
 
 import numpy as np
 
-from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import has
 from evenhand.core.types import Floats
 from evenhand.goals.base import Continues, Keeps, Learns, Limits, Past, Replans
 from evenhand.models.base import ROUND

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from evenhand.choices.base import Choice
 from evenhand.core import faces
-from evenhand.core.checked import typed
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import typed
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Hears, hearing
-from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context, Decision, Mix, Offer, Worth
+from evenhand.core.signatures import has
 from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import (
     Cancels,

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.views import apart
+from evenhand.core.views import pointers
 from evenhand.goals.base import Restates
 from evenhand.policy import entries
 from evenhand.policy.state import PolicyState
@@ -62,7 +62,7 @@ class Declared(NamedTuple):
         return d
 
 
-@apart("goals")
+@pointers("goals")
 class Estimated(NamedTuple):
     """Sums inside groups, and the goals whose rows are divided by shares that are estimated."""
 
@@ -116,8 +116,8 @@ def _at_shares(d: Decision, now: Floats) -> Decision:
     return Decision(*made, now, d.prices, d.row_prices, d.carried, d.names)
 
 
-@apart("others", "goal")
-class Told(NamedTuple):
+@pointers("others", "goal")
+class GoalChain(NamedTuple):
     """A goal after others, and the rows that it has among those of all."""
 
     others: Any

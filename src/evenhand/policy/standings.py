@@ -26,7 +26,7 @@ Verdict = Literal["kept", "close", "behind", "out of reach", "missed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached:
+class SpanSum:
     """A span of time, with the sum over its decisions so far."""
 
     start: str
@@ -97,14 +97,14 @@ def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
     )
 
 
-def reached(problem: Problem, stated: Stated, found: Floors) -> tuple[Reached, ...]:
+def span_sums(problem: Problem, stated: Stated, found: Floors) -> tuple[SpanSum, ...]:
     """Return the spans of a single replica that have begun, in the order of their ends."""
     spans, written = stated.spans, problem.clock.written
     if spans is None:
         return ()
     begun = np.flatnonzero(found.begun[:, 0])
     return tuple(
-        Reached(
+        SpanSum(
             start=written(float(spans.edges[spans.first[s]])),
             end=written(min(float(spans.ends[s]), problem.clock.last)),
             limit=float(found.asked[s]),
@@ -147,7 +147,7 @@ class Standing:
     end: float | None = None  # where the value ends by the plan, where that is on the wrong side of the limit
     over: bool = False  # whether all outcomes have come
     credit: float | None = None  # what is left of it, where it is a credit that is promised and the value only planned
-    spans: tuple[Reached, ...] = ()  # of time that have begun, if it is to hold in each; the value is the worst one's
+    spans: tuple[SpanSum, ...] = ()  # of time that have begun, if it is to hold in each; the value is the worst one's
 
     @property
     def kept(self) -> bool:
@@ -271,7 +271,7 @@ def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, 
         best=None,
         end=None,
         over=(past and not waiting) or whole.over,
-        spans=reached(problem, stated, spans),
+        spans=span_sums(problem, stated, spans),
     )
 
 

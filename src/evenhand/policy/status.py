@@ -143,7 +143,7 @@ class Status:
         return pd.DataFrame(lines)
 
 
-class Kept(NamedTuple):
+class Limit(NamedTuple):
     """The account of a constraint that is kept hard, by its limit."""
 
     constraint: Constraint
@@ -206,7 +206,7 @@ def averages(run: SoFar) -> dict[str, float]:
     return dict(zip(run.problem.names, np.where(run.observed > 0.0, sums, np.nan).tolist(), strict=True))
 
 
-def accounts(run: SoFar, hard: list[Kept]) -> dict[str, Account]:
+def accounts(run: SoFar, hard: list[Limit]) -> dict[str, Account]:
     """Return the accounts of the constraints that spend; `hard` has those that are kept hard."""
     spending = [s for s in run.problem.stated if s.spends]
     kept = [next((row for row in hard if row.constraint is s.constraint), None) for s in spending]
@@ -214,7 +214,7 @@ def accounts(run: SoFar, hard: list[Kept]) -> dict[str, Account]:
     return dict(zip(apart(a.name for a in found), found, strict=True))
 
 
-def _account(stated: Stated, run: SoFar, kept: Kept | None) -> Account:
+def _account(stated: Stated, run: SoFar, kept: Limit | None) -> Account:
     horizon, arrived, total = run.problem.horizon, float(run.elapsed[0, 0]), stated.total
     if kept is None:  # of what arrived
         spent = float(stated.constraint.measure(run)[0, 0] * max(arrived, 1.0))
@@ -256,13 +256,13 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
     """Return the status of a replica, with what its model says."""
     books, rounds = state.books[replica], float(state.t[replica])
     run = SoFar(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
-    waiting, hard = len(state.receipts.waiting()), list[Kept]()
+    waiting, hard = len(state.receipts.waiting()), list[Limit]()
     for i, limits in can.limits:
         if isinstance(limits, Accounts):
             left, held = limits.account(state.goals[i])
             numbers = zip(left[replica].tolist(), held[replica].tolist(), strict=True)
             now = _now(problem, limits, state.goals[i], replica) if isinstance(limits, Spanned) else None
-            hard += [Kept(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
+            hard += [Limit(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
     credit = credits_left(problem, can.limits, state.goals)
     return Status(
         rounds=int(rounds),

@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
 

@@ -10,17 +10,17 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.checked import shown, typed
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.faces import clipped, count, few
 from evenhand.core.registry import meant
+from evenhand.core.signatures import shown, typed
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT, whole
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.checks import Edges, check_names, edges_of
 from evenhand.problem.clock import Clock, Time, earliest
 from evenhand.problem.constraints.base import Constraint
-from evenhand.problem.constraints.stated import Demands, Stated, state
+from evenhand.problem.constraints.statements import Demands, Stated, state
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature

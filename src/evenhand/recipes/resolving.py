@@ -20,7 +20,7 @@ from evenhand.recipes.terms import Terms
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class LotteryRounds:
     """The rounds that a known lottery plays, as parts of a policy."""
 
     rounds: KnownRounds
@@ -109,7 +109,7 @@ def resolving(
     """
     terms, model = Terms(problem), advised(problem) if model is None else model
     objective = terms.objective
-    apart = Known(rounds=known_rounds(problem, holdout, explore).payable(warmup))
+    apart = LotteryRounds(rounds=known_rounds(problem, holdout, explore).payable(warmup))
     plan = terms.constrained(
         lambda: Resolving(
             problem=problem,

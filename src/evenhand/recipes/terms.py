@@ -19,7 +19,7 @@ from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.objectives import DistancePenalty, Moreau, Smoothing, WeightedSum
 from evenhand.planning.pace import Pace
 from evenhand.problem.constraints import Region, rows_and_sets, tightened
-from evenhand.problem.constraints.stated import bounds, refuse_sets, slack_rows
+from evenhand.problem.constraints.statements import bounds, refuse_sets, slack_rows
 from evenhand.problem.feasible import reach, sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import has_matplotlib
 from evenhand.core.faces import amount
 from evenhand.core.registry import closest
+from evenhand.core.signatures import checked
 from evenhand.core.validate import file, writable
 from evenhand.environments.logged import Logged, blocks
 from evenhand.logs.checks.replays import averages, of_replay, refuse_misfit
@@ -22,7 +22,7 @@ from evenhand.logs.log import Source, read_replayed, read_rows
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.settings import BLIND, recipes, systems
 from evenhand.logs.spec import Spec
-from evenhand.policy.ahead import compile_ahead
+from evenhand.policy.batch import compile_ahead
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import as_rated
 from evenhand.problem.problem import Problem

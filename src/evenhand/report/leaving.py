@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.extras import has_parquet
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.core.validate import folder, on_disk
 from evenhand.report.page import REPORT, Page
 from evenhand.report.results import Results
@@ -26,6 +26,6 @@ def leave(out: Path, results: Results, name: str, frame: Callable[[], pd.DataFra
     written = [results.write(folder(out))]
     if has_parquet():
         written.append(out / f"{name}.parquet")
-        with on_disk("out", "a file that can be written"), beside(written[-1]) as part:
+        with on_disk("out", "a file that can be written"), replacement(written[-1]) as part:
             frame().to_parquet(part)
     return [*written, page.write(out / REPORT)]

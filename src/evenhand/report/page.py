@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.core.validate import on_disk
 from evenhand.report.charts import HUES
 from evenhand.report.tables import Table
@@ -76,7 +76,7 @@ class Page:
             InvalidInput: the file cannot be written.
         """
         text = self.html().encode("utf-8", "replace")  # a command may have bytes that are not text
-        with on_disk("out", "a file that can be written"), beside(path) as part:
+        with on_disk("out", "a file that can be written"), replacement(path) as part:
             part.write_bytes(text)
         return path
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.core.types import Floats
 from evenhand.report import curves as draw, ends, scales, style
 from evenhand.report.quantities import Course, quantities
@@ -226,6 +226,6 @@ def figure_of(axes: Sequence[Axes]) -> Figure:
 def save(axes: Sequence[Axes], path: Path) -> Path:
     """Save the figure of some axes; the file appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with beside(path) as part:
+    with replacement(path) as part:
         figure_of(axes).savefig(part, dpi=130, format=path.suffix.removeprefix(".") or "png")
     return path

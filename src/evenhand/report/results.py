@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.core.types import Floats
 from evenhand.core.validate import folder, on_disk
 from evenhand.report.summary import number, standard_error, table
@@ -81,7 +81,7 @@ class Results:
     def write(self, place: Path) -> Path:
         """Write `results.json` into a folder, which is created if needed; the file appears complete or not at all."""
         path = folder(place) / "results.json"
-        with on_disk("out", "a file that can be written"), beside(path) as part:
+        with on_disk("out", "a file that can be written"), replacement(path) as part:
             part.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         return path
 

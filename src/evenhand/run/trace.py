@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.checked import lacks, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import count
 from evenhand.core.registry import meant
+from evenhand.core.signatures import lacks, shown
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.policy.standings import comparisons
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.constraints.outlook import chance, missed
-from evenhand.problem.constraints.stated import Stated, state
+from evenhand.problem.constraints.statements import Stated, state
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 from evenhand.run.plays import Plays, by_place

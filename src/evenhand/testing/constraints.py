@@ -14,9 +14,9 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.types import Floats
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import Constraint, Curved, spans_in
-from evenhand.problem.constraints.stated import state
+from evenhand.problem.constraints.statements import state
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.run.simulation import play
@@ -75,22 +75,22 @@ def check_recipes(constraint: Constraint, problem: Problem, rounds: int) -> None
     name = under.objective.outcomes[0]
     lenient = _Stated(select(under, (name,)), (1e12,))
     for call in calls():
-        policy = _made(call, under)
+        policy = _policy(call, under)
         if policy is None:
             continue
         for subject_to in less:
-            without = _made(call, replace(problem, subject_to=subject_to))
+            without = _policy(call, replace(problem, subject_to=subject_to))
             dropped = without is not None and _reads(policy) == _reads(without)
             if dropped:
-                none = _made(call, replace(problem, subject_to=()))
-                any_other = _made(call, replace(problem, subject_to=(lenient,)))
+                none = _policy(call, replace(problem, subject_to=()))
+                any_other = _policy(call, replace(problem, subject_to=(lenient,)))
                 blind = none is not None and any_other is not None and _reads(none) == _reads(any_other)
                 what = "a set" if subject_to else "rows"
                 require(blind, f"{call.name} keeps a constraint or refuses it, but drops {what} of {constraint.label}")
         _plays(call, policy, rounds)
 
 
-def _made(call: Call, problem: Problem) -> Policy | None:
+def _policy(call: Call, problem: Problem) -> Policy | None:
     """Make the policy; None if the recipe refuses the problem with an error of evenhand."""
     try:
         return call.make(problem)

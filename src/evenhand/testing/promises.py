@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.choices.base import Offer, Pick
-from evenhand.core.checked import narrower
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import narrower
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.policy.saving import flatten
 from evenhand.problem.problem import Problem

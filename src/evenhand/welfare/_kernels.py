@@ -22,14 +22,14 @@ class Case(NamedTuple):
     curves: Curves
 
 
-class Asked(NamedTuple):
+class Prices(NamedTuple):
     """The prices of a match and of a place in every arm; kernels change them in place."""
 
     prices: Floats  # (A,)
     fees: Floats  # (A,)
 
 
-class Held(NamedTuple):
+class Placement(NamedTuple):
     """An allocation and its sums by arm; kernels change them in place."""
 
     arms: Ints  # (N,), -1 for a user without an arm

@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol, cast, runtime_checkable
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, positive, whole
 

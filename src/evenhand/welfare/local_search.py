@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.welfare._kernels import Asked, Case, Held, best_sum, first_slope, utility
+from evenhand.welfare._kernels import Case, Placement, Prices, best_sum, first_slope, utility
 
 
 @kernel
@@ -67,7 +67,7 @@ class _Members(NamedTuple):
 
 
 @kernel
-def best_arms(case: Case, asked: Asked, lists: Ints, regret: Floats) -> None:
+def best_arms(case: Case, asked: Prices, lists: Ints, regret: Floats) -> None:
     """Write every user's best arms at the prices, best first, -1 after the last, and the regret of the second best.
 
     `->(N,L),(N)`; the regret of a user with one arm is infinite.
@@ -101,7 +101,7 @@ def best_arms(case: Case, asked: Asked, lists: Ints, regret: Floats) -> None:
 
 
 @kernel
-def fill(case: Case, most: Floats, asked: Asked, order: Ints, held: Held) -> None:
+def fill(case: Case, most: Floats, asked: Prices, order: Ints, held: Placement) -> None:
     """Give each user in turn the best arm: at its price up to the sum demanded at this price, then by the gain.
 
     `most` are the sums of arms with all their users, `(A)`, and `order` is that of users, `(N)`.
@@ -134,7 +134,7 @@ def fill(case: Case, most: Floats, asked: Asked, order: Ints, held: Held) -> Non
 
 
 @inlined
-def _transfer(user: int, start: int, end: int, case: Case, held: Held, members: _Members) -> None:
+def _transfer(user: int, start: int, end: int, case: Case, held: Placement, members: _Members) -> None:
     """Move a user from one arm (or none) to another (or none), and update sums, utilities and members."""
     value, curves = case.value, case.curves
     arms, sums, counts = held
@@ -156,7 +156,7 @@ def _transfer(user: int, start: int, end: int, case: Case, held: Held, members: 
 
 
 @kernel
-def climb(case: Case, lists: Ints, order: Ints, unit: float, spread: float, passes: int, held: Held) -> None:
+def climb(case: Case, lists: Ints, order: Ints, unit: float, spread: float, passes: int, held: Placement) -> None:
     """Improve the allocation user by user, in place, by the change with the largest gain, until gains are small.
 
     A user i moves to an arm c of its list; or moves there while one user j of c goes to i's arm (a swap), or to another

@@ -25,7 +25,7 @@ from evenhand.experiments.allocation.systems import (
     standards,
 )
 from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.measures import Reading
 from evenhand.report.leaders import leads
 from evenhand.report.results import Measurement, Results

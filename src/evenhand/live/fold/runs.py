@@ -18,7 +18,7 @@ from evenhand.live.fold.fold import Fold
 from evenhand.live.log.events import Conflict, Damaged, Event, is_erased, read
 from evenhand.live.log.packing import unpack_all
 from evenhand.policy import checks
-from evenhand.policy.ahead import frozen, pass_on
+from evenhand.policy.batch import frozen, pass_on
 from evenhand.policy.entries import widened
 from evenhand.policy.kernels.events import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
 from evenhand.policy.state import PolicyState

@@ -14,8 +14,8 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Red
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.dashboard.decision import decision_page

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.files import unused
 from evenhand.live.campaigns.problem_files import encoding
@@ -31,7 +31,7 @@ from evenhand.live.log.life import FATES, SETTINGS, STATES
 from evenhand.live.worker.clocks import go_by_clock
 from evenhand.live.worker.erasure import Erasure, time_of
 from evenhand.live.worker.verbs import Verbs, check_text
-from evenhand.problem.ended import AFTERS
+from evenhand.problem.end import AFTERS
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 

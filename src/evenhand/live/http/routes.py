@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.live.campaigns.tokens import Token, Tokens
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.http import bodies, changes

@@ -7,8 +7,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Token
 from evenhand.live.fold.cases import Named

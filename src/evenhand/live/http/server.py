@@ -16,10 +16,10 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.files import remove_parts
 from evenhand.core.kernel import compile_in_background
+from evenhand.core.signatures import shown
 from evenhand.core.validate import number
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens, whole

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import count
+from evenhand.core.signatures import shown
 from evenhand.live.fold.opening import refuse_pool
 from evenhand.live.log.events import Conflict, Event, Leap, Unknown, encode, written
 from evenhand.live.log.life import LIFE, Life

@@ -8,8 +8,8 @@ from functools import partial
 from itertools import islice, takewhile
 from typing import Any
 
-from evenhand.core.checked import has
 from evenhand.core.errors import EvenhandError
+from evenhand.core.signatures import has
 from evenhand.live.log.events import Busy, Event, is_erased, read, written
 from evenhand.live.log.life import Life
 from evenhand.live.log.store import OnlyRead, Transaction

@@ -22,7 +22,7 @@ from evenhand.offline.contexts.sources import Read, Source, source_of
 from evenhand.offline.plans import places
 from evenhand.planning.moments import Block, Sums, Terms, best_actions
 from evenhand.planning.price_mixture import best_mixture
-from evenhand.problem.constraints.stated import per_row
+from evenhand.problem.constraints.statements import per_row
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows

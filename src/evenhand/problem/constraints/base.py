@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select
 from evenhand.problem.spans import Spans
 from evenhand.sets.base import ConvexSet

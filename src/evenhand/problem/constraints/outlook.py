@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.constraints.stated import Stated
+from evenhand.problem.constraints.statements import Stated
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select
 
 ERRORS = 3.0  # standard errors that chance is allowed

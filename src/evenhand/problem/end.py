@@ -10,7 +10,7 @@ After = Literal["nothing", "stop", "go on"]  # nothing is played, nothing is dec
 AFTERS: tuple[After, ...] = ("nothing", "stop", "go on")
 
 
-def ended(problem: Problem, rounds: float, time: float | None) -> bool:
+def is_over(problem: Problem, rounds: float, time: float | None) -> bool:
     """Return whether a run is over; more rounds than a forecast expected are not after its end.
 
     Args:
@@ -20,7 +20,7 @@ def ended(problem: Problem, rounds: float, time: float | None) -> bool:
 
     >>> from evenhand.problem import Outcome
     >>> two = Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain", horizon=2)
-    >>> ended(two, 1.0, None), ended(two, 2.0, None)
+    >>> is_over(two, 1.0, None), ended(two, 2.0, None)
     (False, True)
     """
     return rounds >= problem.last_round or past(problem, time)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeGuard, TypeVar, Unio
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 
-__all__ = ["also_taken", "checked", "lacks", "narrower", "shown", "typed"]
+__all__ = ["accept", "checked", "lacks", "narrower", "shown", "typed"]
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ def has(part: object, ability: type[T]) -> TypeGuard[T]:
     (True, False)
     """
     protocol: Any = ability  # which mypy does not take for hashable
-    for name, is_method in _asked(protocol):
+    for name, is_method in _required(protocol):
         if not hasattr(part, name) or (is_method and getattr(part, name) is None):
             return False
     return True
@@ -68,7 +68,7 @@ def members(protocol: Any) -> list[str]:
 
 
 @functools.cache
-def _asked(protocol: Any) -> list[tuple[str, bool]]:
+def _required(protocol: Any) -> list[tuple[str, bool]]:
     """The public members of a protocol, and whether each is a method."""
     return [(name, callable(getattr(protocol, name, None))) for name in members(protocol)]
 
@@ -138,7 +138,7 @@ def typed(part: T) -> T:
     return part
 
 
-def also_taken(protocol: Any, test: Callable[[object], bool]) -> None:
+def accept(protocol: Any, test: Callable[[object], bool]) -> None:
     """Accept values for which `test` is true in place of parts of a protocol, as a caller wraps them."""
     _also[protocol] = test
 

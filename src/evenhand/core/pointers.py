@@ -30,15 +30,15 @@ UNTYPED = NumbaError, ValueError  # a view has a field that Numba cannot type
 
 
 @structref.register
-class HeldType(types.StructRef):
+class PointerType(types.StructRef):
     """The type of what holds a view."""
 
 
-class Held(structref.StructRefProxy):
+class Pointer(structref.StructRefProxy):
     """Holds a view; passing it takes as long as passing a number."""
 
 
-structref.define_proxy(Held, HeldType, ["part"])
+structref.define_proxy(Pointer, PointerType, ["part"])
 
 
 def _inside(kind: Any) -> list[Any]:
@@ -73,7 +73,7 @@ def _borrowed(typing: Any, view: Any) -> Any:
 _borrow: Any = _borrowed  # with the arguments that kernels give
 
 
-@lower_getattr(HeldType, "part")
+@lower_getattr(PointerType, "part")
 def _part(context: Any, builder: Any, kind: Any, held: Any) -> Any:
     """Read a view that is held; that its arrays are not counted must be plain to the compiler at every reading."""
     values = structref._Utils(context, builder, kind).get_data_struct(held)
@@ -109,7 +109,7 @@ def _uncounted(method: Kernel, arguments: int) -> Any:
 @kernel
 def _hold(view: Any) -> Any:
     """A pointer to a view, whose arrays the caller keeps for as long."""
-    return Held(_borrowed(view))  # type: ignore[call-arg]  # Numba hands over what it is typed in
+    return Pointer(_borrowed(view))  # type: ignore[call-arg]  # Numba hands over what it is typed in
 
 
 hold = code_of(_hold)
@@ -120,27 +120,27 @@ def type_of(value: object) -> Any:
     return typeof(value)
 
 
-def held(view: Any) -> Any:
+def pointer(view: Any) -> Any:
     """A pointer to a view, in which the fields that its class has `apart` are pointers as well."""
-    inner = {name: held(getattr(view, name)) for name in getattr(view, "apart", ())}
+    inner = {name: pointer(getattr(view, name)) for name in getattr(view, "pointers", ())}
     return hold(view._replace(**inner) if inner else view)
 
 
-def type_held(kind: Any) -> Any:
+def pointer_type(kind: Any) -> Any:
     """The type of what `hold` makes of a view of some type, for which nothing is compiled."""
-    return HeldType((("part", kind),))
+    return PointerType((("part", kind),))
 
 
-def type_of_held(view: Any) -> Any:
-    """The type of what `held` makes of a view, for which nothing is compiled."""
-    fields = getattr(view, "apart", ())
+def type_of_pointer(view: Any) -> Any:
+    """The type of what `pointer` makes of a view, for which nothing is compiled."""
+    fields = getattr(view, "pointers", ())
     if not fields:
-        return type_held(type_of(view))
-    kinds = [type_of_held(z) if name in fields else type_of(z) for name, z in view._asdict().items()]
-    return type_held(type_together(type(view), *kinds))
+        return pointer_type(type_of(view))
+    kinds = [type_of_pointer(z) if name in fields else type_of(z) for name, z in view._asdict().items()]
+    return pointer_type(record_type(type(view), *kinds))
 
 
-def type_together(record: type, *kinds: Any) -> Any:
+def record_type(record: type, *kinds: Any) -> Any:
     """The type of a NamedTuple of values of some types."""
     return types.NamedTuple(kinds, record)
 

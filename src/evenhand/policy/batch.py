@@ -107,13 +107,13 @@ class Deciding:
 
     def run(self, choices: Choices, first: int, last: int) -> int:
         """Decide cases from one to before `last`; returns the first one that is left to Python, `last` if none is."""
-        from evenhand.core.held import UNTYPED, held
+        from evenhand.core.pointers import UNTYPED, pointer
 
         self._views = views(self._policy, self._at)
         if self._views is None:
             return first
         try:
-            reached = code_of(_decide)(Compiled(*map(held, self._views)), self._contexts, choices, first, last)
+            reached = code_of(_decide)(Compiled(*map(pointer, self._views)), self._contexts, choices, first, last)
         except UNTYPED as error:  # before anything ran
             warn(f"cases cannot be decided by compiled code, so Python does it: {error}", EvenhandWarning, 2)
             _failed.add(self._types(choices))
@@ -124,9 +124,9 @@ class Deciding:
 
     def _types(self, choices: Choices) -> tuple[Any, ...]:
         """The types of the arguments of the kernel."""
-        from evenhand.core.held import type_of, type_of_held, type_together
+        from evenhand.core.pointers import record_type, type_of, type_of_pointer
 
-        number, of_policy = type_of(0), type_together(Compiled, *map(type_of_held, self._views or ()))
+        number, of_policy = type_of(0), record_type(Compiled, *map(type_of_pointer, self._views or ()))
         return of_policy, type_of(self._contexts), type_of(choices), number, number
 
 

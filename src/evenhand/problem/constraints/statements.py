@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 from evenhand.problem.constraints.base import Constraint, Credit, as_curved, credit_in, one_outcome, relative, spans_in
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select, stack
 from evenhand.problem.slack import holds_all, slack
 from evenhand.problem.spans import Spans
