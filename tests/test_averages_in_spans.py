@@ -138,7 +138,7 @@ def test_a_status_says_what_every_day_has():
     np.testing.assert_allclose([z.value for z in standing.spans], ratios)
     assert standing.name == "money / sale in the worst span"
     assert (standing.value, standing.limit, standing.worst) == (pytest.approx(ratios[:2].max()), 0.3, "high")
-    assert world.problem.stated[0].said == "money / sale at most 0.3 in each of 4 spans"
+    assert world.problem.stated[0].text == "money / sale at most 0.3 in each of 4 spans"
 
 
 def test_the_page_of_a_campaign_has_a_line_for_every_day():

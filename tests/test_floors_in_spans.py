@@ -50,7 +50,7 @@ def test_a_part_of_a_period_asks_for_a_part_and_a_month_for_what_is_stated():
     by_month = problem(Floor("sale", total={"november": 9, "december": 2}, per="month"), **DATED).stated[0]
     np.testing.assert_allclose(by_month.spans.allowance, [-9.0, -2.0])
     assert by_month.total == 11.0
-    assert by_month.said == "sale at least 11 in all, 2 to 9 in each of 2 spans"
+    assert by_month.text == "sale at least 11 in all, 2 to 9 in each of 2 spans"
 
 
 @pytest.mark.parametrize(

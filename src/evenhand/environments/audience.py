@@ -200,7 +200,7 @@ class LastFM:
     @cached_property
     def audience(self) -> Audience:
         """The audience of listeners and artists, with the artists' names."""
-        x, factored = self.listened, scikit_learn("decomposition", "factors of Last.fm")
+        x, factored = self.listening, scikit_learn("decomposition", "factors of Last.fm")
         if self.factors > min(x.shape):
             raise InvalidInput("LastFM.factors", f"at most {min(x.shape)}", self.factors)
         from scipy.sparse import csr_matrix
@@ -217,7 +217,7 @@ class LastFM:
         return Audience(users=u, items=v, liked=np.minimum(u @ v.T, 1.0), names=self._names)
 
     @cached_property
-    def listened(self) -> Floats:
+    def listening(self) -> Floats:
         """The matrix X = log(1 + count) of the selected users and artists, `()->(N,m)`."""
         who, what, count = self._counts.T
         users, artists = self._selected

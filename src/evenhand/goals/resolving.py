@@ -243,7 +243,7 @@ class Resolving:
         some = state.history.kept > 0  # what an erasure took may have been all
         planned = np.asarray((state.solved > 0) & some & (t < self.problem.last_round))
         if planned.any():
-            self._solve(state, planned, (self._pace.begun(state.pace, t), shares), t, ask)
+            self._solve(state, planned, (self._pace.beginning(state.pace, t), shares), t, ask)
 
     def append(self, state: ResolvingState, appended: Appended) -> None:
         appended.enter(state.history)
@@ -311,7 +311,7 @@ class Resolving:
         Beside the prices of rows of which nothing is known, which are not solved for, NaN of all others, `->.,(k)`.
         """
         worth, of = (self.objective.rows, self.objective.read(self._slope(state.end))), self._directions
-        on, (rows, side), (weight, blank) = present(self.problem), of.asked, caution(state, of, left, due, t)
+        on, (rows, side), (weight, blank) = present(self.problem), of.forecast, caution(state, of, left, due, t)
         sample = forecast(state.history, ask, shares, worth, rows, side, due, on)
         if not weight.any():
             return sample, np.full(state.mu.shape, np.nan)
@@ -326,7 +326,7 @@ class Resolving:
         return np.clip((left.so_far + rest) / left.length[:, None], *of.ranges)
 
     def outlook(self, state: ResolvingState, t: Floats) -> Floats:
-        length = self._pace.length(state.pace, t, self._pace.begun(state.pace, t))[:, None]
+        length = self._pace.length(state.pace, t, self._pace.beginning(state.pace, t))[:, None]
         end = end_of_run(state, rate_of_plan(state, self._directions, self._reserve), length)
         return np.where(state.solved[:, None] > 0, end, np.nan)
 

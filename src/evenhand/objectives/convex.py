@@ -235,7 +235,7 @@ class Concave:
     def check(self, z: Floats, place: str) -> None:
         """Refuse points that are not strictly inside the domain of the expression, `(m)->`."""
         check_finite(self.outcomes, z, place)
-        written = self._asked
+        written = self._expression
         for row in flat(z):
             if not written.inside(row):
                 within = ", ".join(map(str, written.domain)) or "finite values"
@@ -250,20 +250,20 @@ class Concave:
                 raise InvalidInput(where, expected, next(iter(bad.values())) if one else bad)
 
     def value(self, z: Floats) -> Floats:
-        return np.array([self._asked.value(row) for row in flat(z)]).reshape(z.shape[:-1])
+        return np.array([self._expression.value(row) for row in flat(z)]).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
         """Compute the dual variable of y = z in max_y f(y), `(m)->(m)`."""
         self.check(z, "Concave.supergradient")
-        return np.array([self._asked.gradient(row, 0.0) for row in flat(z)]).reshape(z.shape)
+        return np.array([self._expression.gradient(row, 0.0) for row in flat(z)]).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
         """Compute z + beta g with g from cvxpy, `(m),()->(m)`."""
         pairs = zip(flat(z), each(beta, z).tolist(), strict=True)
-        return np.array([row + b * self._asked.gradient(row, b) for row, b in pairs]).reshape(z.shape)
+        return np.array([row + b * self._expression.gradient(row, b) for row, b in pairs]).reshape(z.shape)
 
     @property
-    def _asked(self) -> Written:
+    def _expression(self) -> Written:
         return self._written  # type: ignore[attr-defined,no-any-return]
 
     @property

@@ -108,7 +108,7 @@ class Pace:
             return np.maximum(np.clip(_SOON * t, earliest(self.problem.horizon), float(self.problem.horizon)), t)
         return t + self._ahead(state, time, np.array([self.problem.clock.last]))[:, 0]
 
-    def begun(self, state: PaceState, t: Floats) -> Floats:
+    def beginning(self, state: PaceState, t: Floats) -> Floats:
         """The beginning of the period of the latest plan, `()->()`; the number of the round without any periods."""
         return self._edges[np.maximum(state.latest, 0)] if self.moves else t.copy()
 

@@ -159,8 +159,8 @@ class Encoder:
             return context
         found = {} if stated.known is None else doubts.refunds(self.problem, context.known[0])
         for name, text in (found | doubts.substitutions(stated.case, outside)).items():
-            if name not in self._told:
-                self._told.add(name)
+            if name not in self._warned_names:
+                self._warned_names.add(name)
                 warnings.warn(f"{text} (said once)", EvenhandWarning, stacklevel=4)
         return context
 
@@ -175,7 +175,7 @@ class Encoder:
         return tuple(f for f in found if not (isinstance(f, features.Categorical) and f.other is None))
 
     @cached_property
-    def _told(self) -> set[str]:
+    def _warned_names(self) -> set[str]:
         """The names that were warned of."""
         return set()
 

@@ -36,7 +36,7 @@ class Debt(NamedTuple):
     among: int  # spans that contain the time
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The amount owed, in words."""
         of = f"{self.name}: {amount(self.value)} of {amount(self.floor)} reached from {self.span}"
         left = self.floor - self.value
@@ -152,7 +152,7 @@ def _owing(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Ite
     if state.periods is not None:
         table, time = state.periods[replica], float(d.time[replica])
         found = (debt(ask.problem, stated, table, time) for stated in ask.problem.stated)
-        yield from (f"  {each.said}" for each in found if each is not None)
+        yield from (f"  {each.text}" for each in found if each is not None)
 
 
 def _first(lines: list[str], what: str) -> list[str]:

@@ -186,7 +186,7 @@ class Standing:
         return "missed" if self.over else "behind"
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The verdict in words, with the average that the remaining rounds need, or with what is left of a credit."""
         if self.credit is not None:
             left = amount(abs(self.credit))
@@ -337,7 +337,7 @@ class Comparison:
     high: float
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The comparison in words."""
         if math.isnan(self.difference):
             return "nothing to compare yet"

@@ -114,10 +114,10 @@ class Status:
             said = f"{amount(a.spent)} of {amount(a.total)} spent{held}{lost}, {amount(a.left)} left{pace}{now}"
             rows.append(("budget", name, said))
         for name, s in self.standings.items():
-            missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
+            missed = "" if s.kept or self.rounds <= self.waiting else f", {s.text}"  # unless nothing arrived
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
         rows += [("credit", name, f"{amount(left)} left") for name, left in self.credits.items()]
-        rows += [("holdout", c.name, c.said) for c in self.held_out.values()]
+        rows += [("holdout", c.name, c.text) for c in self.held_out.values()]
         rows += [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
         return rows + [("alarm" if note.alarm else "model", "", note.text) for note in self.notes]
 

@@ -418,7 +418,7 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
     found = {
         "actions": few(problem.actions),
         "maximize": clipped(problem.maximize if isinstance(problem.maximize, str) else repr(problem.maximize)),
-        "subject to": few(s.said for s in problem.stated),
+        "subject to": few(s.text for s in problem.stated),
         "learned": few(factors.get(name, name) for name in problem.learned),
         "known on average": few(problem.noisy),
         "known": few(problem.known[len(problem.noisy) :]),

@@ -71,7 +71,7 @@ def for_constraints(
         InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
     """
     one_of("constraints_by", updates, ("primal", "dual"))
-    rows, bound, placed = terms.apart(margin)
+    rows, bound, placed = terms.rows_and_sets(margin)
     _refuse_shares(terms.problem, rows)
     kept = [*_sums(terms.problem, rows, bound), *(_set(terms.problem, region) for region in placed)]
     if updates == "dual":

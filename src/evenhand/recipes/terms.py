@@ -178,7 +178,7 @@ class Terms:
         refuse_sets(self.problem.stated)
         return self.problem.demands.rows, self.less(margin)
 
-    def apart(self, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
+    def rows_and_sets(self, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
         """State constraints on sums as rows and the others as sets, all less a margin; by default sets lose nothing."""
         off = self.fluctuation if margin is None else margin
         return rows_and_sets(self.problem, tightened(self.problem, margin), off)

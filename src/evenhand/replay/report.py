@@ -374,6 +374,6 @@ class Replay:
 def _verdict(stands: Standing) -> str:
     """Word the verdict on a constraint as `Policy.status` does, and compare a miss with the sampling error."""
     if stands.kept or stands.credit is not None or math.isinf(stands.error):
-        return stands.said
+        return stands.text
     no = "no " if stands.verdict == "close" else ""
     return f"missed, by {no}more than chance explains ({ERRORS:g} standard errors, of at most {stands.error:.4f} each)"

@@ -135,7 +135,7 @@ class Summary(NamedTuple):
     locked_in: tuple[LockIn, ...] = ()  # replicas that play one action alone, and gain clearly less than the others
 
     def __str__(self) -> str:
-        apart = [f"{c.name}, by {amount(c.rounds)} rounds held out of each replica: {c.said}" for c in self.held_out]
+        apart = [f"{c.name}, by {amount(c.rounds)} rounds held out of each replica: {c.text}" for c in self.held_out]
         return "\n".join([self.title(), table(_HEAD, self._rows()), self._units(), *apart])
 
     def __repr__(self) -> str:

@@ -167,14 +167,14 @@ class Lengths:
             took = self.took.get((case.system, case.at["T"]))
             if took is not None:
                 rows.append(Measurement(case.system, at, PER_ROUND, took))
-        for system, found in self._found(runs).items():
+        for system, found in self._lengths(runs).items():
             for metric, (rounds, values) in found.items():
                 x = rate(rounds, values)
                 rows.append(Measurement(system, here, f"exponent of {metric}", x.exponent, x.se))
         return rows
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
-        parts, found = [], self._found(runs)
+        parts, found = [], self._lengths(runs)
         lengths = [p["T"] for p in self.points]
         for metric in (REGRET, OUTSIDE):
             lines = []
@@ -196,7 +196,7 @@ class Lengths:
         from evenhand.report.planes import in_plane  # matplotlib only when asked for
         from evenhand.report.plots import Curve, over_sweep, save
 
-        found = self._found(runs)
+        found = self._lengths(runs)
         looks = looks_of(list(found))
         panels: dict[str, list[Curve]] = {}
         for metric in (REGRET, OUTSIDE):
@@ -230,7 +230,7 @@ class Lengths:
         """Compute the optimum minus the objective at the averages of true means, `->(R)`."""
         return np.asarray(self.optimum[self.setting.name] - trace.objective()[-1])
 
-    def _found(self, runs: Sequence[Run]) -> dict[str, dict[str, tuple[Floats, Floats]]]:
+    def _lengths(self, runs: Sequence[Run]) -> dict[str, dict[str, tuple[Floats, Floats]]]:
         """Collect lengths and values of every replica, `(G),(G,R)`, by system and metric."""
         found: dict[str, dict[str, tuple[Floats, Floats]]] = {}
         for system in dict.fromkeys(run.case.system for run in runs):

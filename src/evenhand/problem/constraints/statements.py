@@ -55,7 +55,7 @@ class Stated:
         return None if ratio is None else ratio.divisor(run)
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The demand in words."""
         side = "at most" if self.constraint.worst == "high" else "at least"
         if self.spends and self.outcome is not None:
