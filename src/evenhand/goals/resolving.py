@@ -111,7 +111,7 @@ class Resolving:
         regions: convex sets in which final averages of outcomes must lie, beside the rows.
         spans: of time, with an allowance each, of every row of the constraints that has any.
         sums: whether the sum of each of these rows is bounded, however many rounds there are, and not its average.
-        reserve: the share of the rounds that a known lottery plays (`planning.reserve`), in [0, 1).
+        reserve: the share of the rounds that a known lottery plays (`planning.pace`), in [0, 1).
         rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:

@@ -107,7 +107,7 @@ def greedy_bwk(
 
     Equation: a = argmax r_ucb(a) / phi.c_lcb(a), with probability min(1, B / (T phi.c_lcb(a))), else the action that
     does nothing; phi on the simplex, by exponentiated gradient. Only the ratios of phi count, so the slack of
-    `DualHedge` changes nothing. Budgets are scaled to be equal (`recipes._hedging.evened`).
+    `DualHedge` changes nothing. Budgets are scaled to be equal (`recipes.hedge.evened`).
     Guarantee: none: the source's rests on the claim that the greedy ratio solves the linear program, which is wrong
     (see below). `hard=True` keeps budgets.
     The source says that this solves the linear program of `bwcr`, which is wrong: chances may add up to 1 only, and an
@@ -143,7 +143,7 @@ def pd_bwk(
 
     Equation: a = argmax r_ucb(a) / (w.c_lcb(a) + w_0 b), w on the simplex of d + 1 coordinates by multiplicative
     weights, the last one that of time, of which every play uses b, the budget per round. Budgets are scaled to be equal
-    (`recipes._hedging.evened`).
+    (`recipes.hedge.evened`).
     Guarantee: without contexts, for rewards and costs in [0, 1], A arms, d budgets of B each, and intervals of
     confidence of order ln(A T d): T OPT - sum_t r_t is at most of order sqrt(ln(A T d)) (sqrt(A T OPT) + T OPT sqrt(A /
     B) + A sqrt(ln(A T d))), as in the source. `hard=True` keeps budgets without any condition.

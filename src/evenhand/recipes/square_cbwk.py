@@ -54,7 +54,7 @@ def square_cbwk(
     sqrt(A T Reg_c) for budgets of order T (Theorem 3.1); with any Z >= T OPT / B and the rate for it, of order (Z + 1)
     sqrt(A T (Reg_r + Reg_c + ln(d T))) (Theorem A.1). Budgets are never exceeded.
     Deviations: the stopping rule is exact: an arm is masked when its worst case exceeds what is left. Budgets are
-    scaled to be equal (`recipes._hedging.evened`).
+    scaled to be equal (`recipes.hedge.evened`).
 
     Args:
         problem: with budgets; costs may be learned or known.
@@ -106,7 +106,7 @@ def lin_cbwk(
     one of least priced cost: where costs are known, nothing but what is free is played, as prices of the source's
     updates are never 0. `resolving` plays its plan's lottery instead.
     Deviation: every cost has its own lower confidence bound; the source bounds the priced sum, which is the same if
-    all outcomes share one width. Budgets are scaled to be equal (`recipes._hedging.evened`).
+    all outcomes share one width. Budgets are scaled to be equal (`recipes.hedge.evened`).
 
     Args:
         problem: with budgets; costs may be learned or known.
