@@ -62,7 +62,7 @@ def test_rows_of_outcomes_that_arrived(drawn):
     as_planned = np.isinf(BOUNDS[FIRST]) & ~there[:, FIRST]
     assert as_planned.any()
     used = np.where(as_planned, counted[:, None] * plan[:, : len(FIRST)], filled[:, FIRST])
-    np.testing.assert_array_equal(_resolving_view.directed(counted, v, filled, FIRST, BOUNDS, plan), used)
+    np.testing.assert_array_equal(_resolving_view.use_in_directions(counted, v, filled, FIRST, BOUNDS, plan), used)
 
 
 def test_the_use_that_is_off_plan(drawn):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.moments import Block, Memory, PureJob, SmoothJob, best_actions, policies, smoothed
+from evenhand.planning.moments import Block, Memory, PureJob, SmoothJob, best_actions, policies, smooth_dual
 from tests.planning.programs import program, stated
 
 SEEDS = range(12)
@@ -46,7 +46,7 @@ def test_lotteries_are_those_of_the_softmax(seed):
     chances = np.exp((net - net.max(1, keepdims=True)) / temperature)
     total = chances.sum(1)
     chances /= total[:, None]
-    found = smoothed(Memory((block,)), terms, q, temperature)
+    found = smooth_dual(Memory((block,)), terms, q, temperature)
     size, paid = np.abs(worth).max(), q @ terms.bound
     assert found.value == pytest.approx(paid + (net.max(1) + temperature * np.log(total)).mean(), abs=1e-7 * size)
     assert found.bound == pytest.approx(paid + net.max(1).mean(), abs=1e-9 * size)

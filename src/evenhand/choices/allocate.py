@@ -19,13 +19,13 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts, one_of, whole
 from evenhand.welfare._kernels import Case, Placement, slope, utility
 from evenhand.welfare.base import Oracle, Round
-from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, joined, plain
+from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, join, plain
 from evenhand.welfare.priced import Priced
 from evenhand.welfare.proportional import Anyone
 
 
 @kernel
-def perturbed(value: Floats, beside: Floats, eligible: Bools, arms: int, u: Floats) -> Floats:
+def perturbation(value: Floats, beside: Floats, eligible: Bools, arms: int, u: Floats) -> Floats:
     """Return `beside` plus random numbers so small that they only decide ties, `(N,C),(N,C),(N,C),(),(NA)->(N,C)`."""
     out = beside.copy()
     for r in range(len(value)):
@@ -148,7 +148,7 @@ def _split(
 
 
 @kernel
-def _mixed(gain: Floats, worth: Floats, heat: Floats, eligible: Bools, beside: Floats, arms: int, u: Floats) -> Bools:
+def _mixture(gain: Floats, worth: Floats, heat: Floats, eligible: Bools, beside: Floats, arms: int, u: Floats) -> Bools:
     """Add luck beside the arms that gain the same as the best for their user, and say where, `(NA),(NA),(),...->()`.
 
     Equation: heat G_a - (max (worth + heat G) - max worth), G = -ln(-ln u), over these arms, with one u per pair. A
@@ -388,9 +388,9 @@ class Allocate:
         u, pairs = u[:, :own], u[:, own:].copy()
         unsure, some = np.zeros(count, bool), pairs.shape[1] > 0
         if worth.mix is not None and some:
-            unsure = _mixed(*worth.mix, eligible, beside, self.arms, pairs)
+            unsure = _mixture(*worth.mix, eligible, beside, self.arms, pairs)
         settles_ties, plain_beside, curves = some and own == 0, beside, plain(self._curves)
-        beside = perturbed(value, beside, eligible, self.arms, pairs) if settles_ties else beside
+        beside = perturbation(value, beside, eligible, self.arms, pairs) if settles_ties else beside
         case = Round(value, beside, eligible, self._capacity)
         before = np.where(state.prices >= 0.0, state.prices, np.nan)
         chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
@@ -423,4 +423,4 @@ class Allocate:
     @cached_property
     def _curves(self) -> Curves:
         curves = self.curve.curves(self.arms)
-        return joined([curves, Linear().curves(1)]) if self.may_stay else curves
+        return join([curves, Linear().curves(1)]) if self.may_stay else curves

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, copy_to, drawn, nothing_played, settle, tied
+from evenhand.choices._shared import add_up, copy_to, drawn, nothing_played, settle, ties
 from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -163,7 +163,7 @@ def _weigh(worth: Floats, free: Bools, rates: Floats) -> Floats:
     """Inverse-gap probabilities of the free candidates, `(A),(A),()->(A)`."""
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
-        (top, edge, best), count = tied(worth, free, r), np.count_nonzero(free[r])
+        (top, edge, best), count = ties(worth, free, r), np.count_nonzero(free[r])
         rest = 0.0
         for a in range(free.shape[1]):
             if free[r, a] and worth[r, a] < edge:

@@ -194,16 +194,16 @@ def shown(value: object) -> str:
 
 
 @functools.cache
-def _declared(part: Any) -> tuple[inspect.Signature, dict[str, Any]]:
+def _declaration(part: Any) -> tuple[inspect.Signature, dict[str, Any]]:
     return inspect.signature(part), typing.get_type_hints(part, include_extras=True)
 
 
 def _refuse(part: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
-    signature, hints = _declared(part)
+    signature, hints = _declaration(part)
     try:
         bound = signature.bind(*given, **named).arguments
     except TypeError:
-        raise _misused(part, signature, given, named) from None
+        raise _misuse(part, signature, given, named) from None
     for name, value in bound.items():
         wrong = _wrong(value, hints.get(name, Any))
         if wrong is not None:
@@ -211,7 +211,7 @@ def _refuse(part: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
             raise InvalidInput(field + wrong.place, wrong.expected, wrong.got)
 
 
-def _misused(part: Any, signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]) -> InvalidInput:
+def _misuse(part: Any, signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]) -> InvalidInput:
     """Return the error of a call with unknown, too many or too few arguments."""
     name, known = part.__name__, list(signature.parameters)
     for key in named:

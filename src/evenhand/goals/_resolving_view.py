@@ -20,7 +20,7 @@ _PULL = 2.0  # last temperatures by which a price moves per largest consumption 
 
 
 @kernel
-def pulled(mu: Floats, per_unit: Floats, gap: Floats) -> Floats:
+def pull_prices(mu: Floats, per_unit: Floats, gap: Floats) -> Floats:
     """Return prices moved by the deviation of use from the plan, without a change of sign; a price of 0 stays."""
     price = np.zeros_like(mu)
     for r in range(len(mu)):
@@ -104,7 +104,7 @@ def enter_arrived(
 
 
 @kernel
-def directed(counted: Floats, v: Floats, filled: Floats, first: Ints, bounds: Floats, plan: Floats) -> Floats:
+def use_in_directions(counted: Floats, v: Floats, filled: Floats, first: Ints, bounds: Floats, plan: Floats) -> Floats:
     """The use in the directions of rows, `(),(d),(d),(k),(d),(k)->(k)`; as planned where it is unbounded and unseen."""
     used = np.empty((len(v), len(first)))
     for r in range(len(v)):
@@ -215,7 +215,7 @@ class ResolvingView(NamedTuple):
     @kernel
     def price(self) -> tuple[Floats, Floats]:
         of = self.facts
-        price = prices_of_rows(pulled(self.mu, self.per_unit, self.gap), of.multiple, of.upper, of.lower)
+        price = prices_of_rows(pull_prices(self.mu, self.per_unit, self.gap), of.multiple, of.upper, of.lower)
         return row_prices(price, 1.0, of.finite, of.readings)
 
     @kernel
@@ -269,7 +269,7 @@ class ResolvingView(NamedTuple):
         of, v = self.facts, self.rows.post(d, y, z)
         books = self.spent, self.counted, self.seen
         filled, _, _ = enter_arrived(d.counted, v, of.is_known, of.finite, of.followed, *books)
-        used = directed(d.counted, v, filled, of.first, of.bounds, self.plan)
+        used = use_in_directions(d.counted, v, filled, of.first, of.bounds, self.plan)
         for r in range(len(v)):
             self.arrived[r] += d.counted[r]
         compare(d.counted, used, of.awaited, d.forced, self.plan, self.gap, self.since, self.jump)

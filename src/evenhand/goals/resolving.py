@@ -31,13 +31,13 @@ from evenhand.goals._resolving_state import (
 from evenhand.goals._resolving_view import (
     ResolvingView,
     compare,
-    directed,
     enter_arrived,
     enter_settled,
     is_due,
     pull,
-    pulled,
+    pull_prices,
     resolving_view,
+    use_in_directions,
 )
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.base import Past, Sloped
@@ -167,7 +167,7 @@ class Resolving:
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        mu, k = pulled(state.mu, state.pull, state.gap), len(self._directions.first)
+        mu, k = pull_prices(state.mu, state.pull, state.gap), len(self._directions.first)
         price = self._directions.merged.prices(mu)
         if self.regions:
             price[:, self._directions.shaped] += state.tangents.prices(mu[:, k:])
@@ -202,7 +202,7 @@ class Resolving:
         filled, waited, sums = enter_arrived(counted, v, counts, of.finite, of.followed, *books)
         self._pace.enter(state.pace, decision, waited, sums)
         self._reserve.enter(state.reserve, decision, waited, sums)
-        used = directed(counted, v, filled, of.first, of.bounds, state.plan)
+        used = use_in_directions(counted, v, filled, of.first, of.bounds, state.plan)
         if self.regions:
             unseen = np.isnan(v[:, of.shaped]).any(1, keepdims=True)
             cuts = np.where(unseen, counted[:, None] * state.plan[:, m:], state.tangents.of(filled[:, of.shaped]))

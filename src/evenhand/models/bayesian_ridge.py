@@ -123,7 +123,7 @@ def refit(s: Estimates, growth: float) -> None:
 
 
 @inlined
-def priced(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) -> tuple[float, float]:
+def worth_at(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) -> tuple[float, float]:
     """Mean and bonus at prices p, `(M),(M),(M,M),(2,M),()->(),()`, where means are `half` noises wide."""
     mean, variance, far = 0.0, 0.0, 0.0
     for m in range(len(p)):
@@ -170,7 +170,7 @@ def _value(
             some = affordable(more, n * actions, plays, (r, a, x.shape[1]))
             half = scale * reach(square, some, n * actions)
             for k in range(w.shape[1]):
-                mean[r, k, a], bonus[r, k, a] = priced(w[r, k, own], center, sigma[r], ends, half)
+                mean[r, k, a], bonus[r, k, a] = worth_at(w[r, k, own], center, sigma[r], ends, half)
     return mean, bonus
 
 

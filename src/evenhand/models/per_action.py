@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def sized(part: T, actions: int) -> T:
+def resize(part: T, actions: int) -> T:
     """Return a model, or a part of one, for another number of actions; itself if it has nothing of single actions.
 
     >>> from evenhand.models.per_action import PerAction
     >>> from evenhand.models.ridge import Ridge
-    >>> sized(PerAction(inner=Ridge(n_features=2), actions=4), 3).actions
+    >>> resize(PerAction(inner=Ridge(n_features=2), actions=4), 3).actions
     3
     """
     return _rebuilt(part, lambda z: z.of_actions(actions) if isinstance(z, Grows) else None)
 
 
-def narrowed(part: T, features: int) -> T:
+def narrow(part: T, features: int) -> T:
     """Return a model, or a part of one, for the first so many features; itself if a part cannot grow by features.
 
     >>> from evenhand.models.ridge import Ridge
-    >>> narrowed(Ridge(n_features=6), 4).n_features
+    >>> narrow(Ridge(n_features=6), 4).n_features
     4
     """
     try:
@@ -337,7 +337,7 @@ class PerAction(Wraps):
 
     def of_actions(self, actions: int) -> PerAction:
         """Return the same model for the first so many actions."""
-        return replace(self, inner=sized(self.inner, actions), actions=actions)
+        return replace(self, inner=resize(self.inner, actions), actions=actions)
 
     @property
     def fades(self) -> bool:

@@ -141,7 +141,7 @@ def fresh(replicas: int, n: int, ridge: float) -> Floats:
 
 
 @inlined
-def added(s: float, rest: float, x: float) -> tuple[float, float]:
+def two_sum(s: float, rest: float, x: float) -> tuple[float, float]:
     """Add x to a sum; returns the sum and its rounding error, `(),(),()->(),()`.
 
     Equation: s + r + x = s' + r' up to some 1e-32 of the sum, s' being the sum in double precision and r' its rounding
@@ -151,7 +151,7 @@ def added(s: float, rest: float, x: float) -> tuple[float, float]:
 
     >>> s = rest = 0.0
     >>> for _ in range(1000):
-    ...     s, rest = added(s, rest, 0.1)
+    ...     s, rest = two_sum(s, rest, 0.1)
     >>> s, sum([0.1] * 1000)
     (100.0, 99.9999999999986)
     """
@@ -164,4 +164,4 @@ def added(s: float, rest: float, x: float) -> tuple[float, float]:
 @inlined
 def put(sums: Floats, rest: Floats, i: int, j: int, x: float) -> None:
     """Add x to a sum in place, `(n,m),(n,m),(),(),()`."""
-    sums[i, j], rest[i, j] = added(sums[i, j], rest[i, j], x)
+    sums[i, j], rest[i, j] = two_sum(sums[i, j], rest[i, j], x)

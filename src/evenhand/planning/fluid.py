@@ -82,7 +82,7 @@ class Program(NamedTuple):
 
 
 @kernel
-def _smoothed(arms: Arms | None, sampled: Sampled, price: Floats, temperature: float, moments: Moments) -> float:
+def _smooth(arms: Arms | None, sampled: Sampled, price: Floats, temperature: float, moments: Moments) -> float:
     """The smoothed worth of the best lists, or of the best arms where users share them."""
     if arms is None:
         return soft_lists(sampled, price, temperature, moments)
@@ -104,7 +104,7 @@ def dual(program: Program, mu: Floats, temperature: float, gradient: Floats, hes
     Where users share arms, the prices of their matches follow those of the rows in mu, and have bounds of 0.
     """
     sampled, arms, low, high = program
-    value = _smoothed(arms, sampled, mu, temperature, Moments(gradient, np.empty(sampled.use.shape[1]), hessian))
+    value = _smooth(arms, sampled, mu, temperature, Moments(gradient, np.empty(sampled.use.shape[1]), hessian))
     for i in range(len(mu)):
         gradient[i] = -gradient[i]
         for j in range(i + 1):
@@ -259,7 +259,7 @@ def _sizes(share: Floats, g: Floats, u: Floats, r: int, size: Floats) -> None:
 
 
 @kernel
-def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats, k: int) -> bool:
+def _misses(mu: Floats, plan: Floats, low: Floats, high: Floats, k: int) -> bool:
     """Whether a plan misses its bounds, or prices a slack one, by 1% of typical consumption, `(k),(k),(k),(k)`."""
     for i in range(k):
         over, under = plan[i] - high[i], low[i] - plan[i]
@@ -332,10 +332,10 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
             for step in range(first, last + 1):
                 evaluations += _descend(program, price, temperatures[r, step] / spread[r])
             coldest = temperatures[r, last] / spread[r]
-            _smoothed(arms, sampled, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
+            _smooth(arms, sampled, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
             for i in range(k):
                 plan[r, i] = mean[i]
-            if not _missed(price, plan[r], least, most, k):
+            if not _misses(price, plan[r], least, most, k):
                 break
         for i in range(k):
             mu[r, i] = price[i] * spread[r] / size[i]
@@ -350,7 +350,7 @@ _MISSED = 0.01  # of the largest use: what a plan is off by no more than this is
 
 
 @kernel
-def _exposed(first: float, further: Floats | None, r: int) -> float:
+def _exposure(first: float, further: Floats | None, r: int) -> float:
     """The mean number of places that are exposed."""
     if further is not None:
         for exposed in further[r]:
@@ -364,7 +364,7 @@ def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
     weight, g, kept, low, high = fluid.weight, fluid.gain, fluid.kept, fluid.low, fluid.high
     out = np.zeros(low.shape, np.bool_)
     for r in range(len(low)):
-        exposed = _exposed(fluid.places.first[r], fluid.places.further, r)
+        exposed = _exposure(fluid.places.first[r], fluid.places.further, r)
         for i in range(low.shape[1]):
             if not differs[r, i]:
                 continue

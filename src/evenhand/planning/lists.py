@@ -41,7 +41,7 @@ class Listed(Protocol):
         """All cases, or about so many of them if they depend on luck; one object for all replicas that share them."""
 
 
-def pooled(lists: Lists) -> Lists:
+def pool(lists: Lists) -> Lists:
     """Return all cases as one, with their mean outcomes: for lists that are the same for everybody.
 
     Raises:
@@ -121,7 +121,7 @@ def solve_lists(objective: Objective, problem: Problem, lists: Lists, rows: Rows
     places, alone = _each(index, (0, 2), size), _each(index, (0, 1), size)
     filled = (places.sum(1) > 0.0).astype(float)
     sums = _wide(np.hstack([reads[:m], -np.eye(m)]), size)
-    above = [alone, _wide(uses / unit[:, None], size), *(_assigned(*part, size) for part in inside)]
+    above = [alone, _wide(uses / unit[:, None], size), *(_assignment(*part, size) for part in inside)]
     right = [np.ones(alone.shape[0]), limit / unit, *(np.zeros(len(w) ** 2) for _, _, w in inside)]
     cost = np.concatenate([np.zeros(n), -gain, -np.ones(size - n - m)])
     result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
@@ -181,7 +181,7 @@ def _wide(z: Floats, size: int) -> Any:
     return hstack([csr_array(z), csr_array((len(z), size - z.shape[1]))]) if len(z) else csr_array((0, size))
 
 
-def _assigned(at: Any, first: int, w: Floats, size: int) -> Any:
+def _assignment(at: Any, first: int, w: Floats, size: int) -> Any:
     """alpha_i + beta_h - w_h z_i <= 0, with alpha and beta from `first` on, `->(m*m,size)`."""
     from scipy.sparse import csr_array
 

@@ -334,7 +334,7 @@ class Smoothed(NamedTuple):
     curve: Floats  # (M,M)
 
 
-def smoothed(contexts: Contexts, terms: Terms, prices: Floats, temperature: float) -> Smoothed:
+def smooth_dual(contexts: Contexts, terms: Terms, prices: Floats, temperature: float) -> Smoothed:
     """Evaluate the smoothed dual and its derivatives in one pass, `(M)->(),(M),(M,M)`.
 
     Equation: D(q) = q.bound + mean_i t log sum_a exp((w.u_ia - q.rows_ia) / t); at t = 0 it is the dual function, the

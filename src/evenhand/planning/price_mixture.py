@@ -43,7 +43,7 @@ def sizes(bound: Floats, scale: Scale) -> Floats:
     return np.where(own > 1e-9 * scale.rows, np.minimum(own, scale.rows), scale.rows)
 
 
-def mixed(found: Policies, bound: Floats, scale: Scale) -> Mixture | None:
+def mix(found: Policies, bound: Floats, scale: Scale) -> Mixture | None:
     """Mix policies, `(L,M),(M)->(L),(),(M)`; None if no lottery keeps to the limits.
 
     Equation: max sum_l x_l value_l s.t. sum_l x_l used_l <= bound, sum_l x_l = 1, x >= 0. An optimum at a corner has
@@ -163,9 +163,9 @@ def best_mixture(contexts: Contexts, sample: Block, terms: Terms, labels: Sequen
         rounds += 1
         around = np.vstack([centres, centres[0] + width * sides, centres[0] - width * sides])
         found = found.and_(policies(contexts, terms, around))
-        mixture = mixed(found, terms.bound, scale)
+        mixture = mix(found, terms.bound, scale)
         if mixture is None:
-            found, mixture = _mended(contexts, terms, scale, labels, found, prices)
+            found, mixture = _mend(contexts, terms, scale, labels, found, prices)
         bounds = found.bounds(terms)
         least = min(least, float(bounds.min()))
         if relative_gap(mixture.value, least) <= gap or rounds == _ROUNDS:
@@ -188,7 +188,7 @@ def _sides(terms: Terms, scale: Scale) -> Floats:
     return np.asarray(np.diag(scale.prices)[kept])
 
 
-def _mended(
+def _mend(
     contexts: Contexts, terms: Terms, scale: Scale, labels: Sequence[str], found: Policies, prices: Floats
 ) -> tuple[Policies, Mixture]:
     """Add policies until a lottery over them keeps to the limits.
@@ -201,7 +201,7 @@ def _mended(
     bare, size = terms.without_worth(), sizes(terms.bound, scale)
     for _ in range(_MENDINGS):
         at = excess(found, terms.bound, scale)
-        if at.part <= _WITHIN and (mixture := mixed(found, terms.bound, scale)) is not None:
+        if at.part <= _WITHIN and (mixture := mix(found, terms.bound, scale)) is not None:
             return found, mixture
         if _proofs(contexts, bare, size, at.prices[None])[0]:
             blamed = _shortest(contexts, bare, size, at.prices)

@@ -130,7 +130,7 @@ class Questions:
         """Return the shares of the groups: declared, or estimated from all cases so far and this one, `->(C)`."""
         if self._known_shares is not None:
             return self._known_shares
-        return entries.believed(context.groups, context.offered, state.seen, state.t, self.problem.shares)
+        return entries.belief(context.groups, context.offered, state.seen, state.t, self.problem.shares)
 
     def shares(self, state: PolicyState) -> Floats:
         """Return the shares of the groups: declared, or estimated from all cases so far, `->(C)`."""

@@ -230,7 +230,7 @@ def standings(
     for s in run.problem.stated:
         c = s.constraint
         if not s.spends:
-            mean, groups = _compared(s, filled)
+            mean, groups = _averages(s, filled)
             to_come, per = rest(s, filled), s.per(filled)
             error = chance(s, run.problem, run.elapsed[0], None if per is None else per[0])
             standing = Standing(
@@ -252,7 +252,7 @@ def standings(
                 standing = replace(standing, credit=credit, size=max(s.credit.slack, standing.size))
             spans = None if periods is None else floors(run.problem, s, periods[None])
             found.append(standing if spans is None else _in_spans(run.problem, s, spans, standing, waiting))
-    return dict(zip(apart(s.name for s in found), found, strict=True))
+    return dict(zip(distinct_labels(s.name for s in found), found, strict=True))
 
 
 def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, waiting: bool) -> Standing:
@@ -297,7 +297,7 @@ def _end(stated: Stated, per: Floats | None, rounds: Floats, ahead: Mapping[str,
     return stated.limit + (beyond if stated.constraint.worst == "high" else -beyond)
 
 
-def _compared(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
+def _averages(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
     """The averages of everybody and of each group, where a constraint compares groups."""
     outcome, by, ratio = stated.outcome, stated.by, relative(stated.constraint)
     if ratio is not None:
@@ -313,7 +313,7 @@ def _number(x: float) -> float | None:
     return None if math.isnan(x) else float(x)
 
 
-def apart(labels: Iterable[str]) -> list[str]:
+def distinct_labels(labels: Iterable[str]) -> list[str]:
     """Return labels, numbered where several are the same."""
     labels = list(labels)
     return [f"{n} ({labels[: i + 1].count(n)})" if n in labels[:i] else n for i, n in enumerate(labels)]

@@ -17,7 +17,7 @@ from evenhand.goals.base import Accounts, Credits, Goal, Spanned
 from evenhand.models.base import Model, Note
 from evenhand.policy.books import SoFar
 from evenhand.policy.questions import Abilities
-from evenhand.policy.standings import Comparison, Standing, apart, credits_left, held_out, standings
+from evenhand.policy.standings import Comparison, Standing, credits_left, distinct_labels, held_out, standings
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Constraint, Stated
 from evenhand.problem.problem import Problem
@@ -211,7 +211,7 @@ def accounts(run: SoFar, hard: list[Limit]) -> dict[str, Account]:
     spending = [s for s in run.problem.stated if s.spends]
     kept = [next((row for row in hard if row.constraint is s.constraint), None) for s in spending]
     found = [_account(s, run, row) for s, row in zip(spending, kept, strict=True)]
-    return dict(zip(apart(a.name for a in found), found, strict=True))
+    return dict(zip(distinct_labels(a.name for a in found), found, strict=True))
 
 
 def _account(stated: Stated, run: SoFar, kept: Limit | None) -> Account:

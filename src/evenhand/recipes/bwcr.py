@@ -30,7 +30,7 @@ from evenhand.goals.linear_reward import Intervals, LinearReward
 from evenhand.models.base import Model
 from evenhand.objectives import DistancePenalty, Linear, Moreau, Smoothing
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Region, constraint_rows, tightened
+from evenhand.problem.constraints import Region, constraint_rows, tighten
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select
 from evenhand.recipes.terms import Terms, in_units_of_plays
@@ -149,7 +149,7 @@ def both_sides(
     wanted = readings(slope)
     if constraints_by == "ucb" and problem.subject_to:
         off = terms.fluctuation if margin is None else margin
-        rows, bound = constraint_rows(problem, tightened(problem, margin), off)
+        rows, bound = constraint_rows(problem, tighten(problem, margin), off)
         _refuse_shares(problem, rows)
         rows, bound = in_units_of_plays(problem, rows, bound)
         return (slope, Intervals(rows=rows, ends="lower")), LinearProgram(wanted, tuple(bound.tolist()))

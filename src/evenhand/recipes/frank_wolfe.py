@@ -97,7 +97,7 @@ def fw(
     _check(scalar)
     slope = Terms(problem).slope(smoothing)
     goals = tuple(slope if isinstance(g, Weighs) else g for g in scalar.goals)
-    choice = _warmed(scalar.choice, warmup)
+    choice = _with_warmup(scalar.choice, warmup)
     return replace(scalar, problem=problem, goals=goals, choice=choice, name=name or f"fw({scalar.name})")
 
 
@@ -230,7 +230,7 @@ def _at_slope(
     return Policy(problem=problem, model=model, goals=(slope,), choice=choice, name=name)
 
 
-def _warmed(choice: Choice, rounds: int | None) -> Choice:
+def _with_warmup(choice: Choice, rounds: int | None) -> Choice:
     """Replace the warm-up of a choice by a uniform one of so many rounds; its own is never kept silently."""
     if isinstance(choice, Staged) and choice.warmup is None:
         if rounds is None and choice.rounds:

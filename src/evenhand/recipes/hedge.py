@@ -20,7 +20,7 @@ from evenhand.problem.rows import Rows, in_units
 from evenhand.recipes.terms import Terms
 
 
-class Evened(NamedTuple):
+class EvenBudgets(NamedTuple):
     """Constraints in the unit of the scarcest budget, and defaults for prices by exponentiated gradient."""
 
     rows: Rows
@@ -39,7 +39,7 @@ class Evened(NamedTuple):
         )
 
 
-def evened(terms: Terms) -> Evened:
+def even_budgets(terms: Terms) -> EvenBudgets:
     """Restate all constraints so that all budgets are equal, as the analysis of knapsacks assumes.
 
     Equation: v_i = c_i b / b_i with b_i the limits per round and b that of the scarcest budget, the one with the least
@@ -49,7 +49,7 @@ def evened(terms: Terms) -> Evened:
 
     >>> from evenhand.environments import FixedContexts
     >>> terms = Terms(FixedContexts(horizon=100).problem)  # a play is worth 2 at most, and uses at most 2
-    >>> evened(terms)[1:3]
+    >>> even_budgets(terms)[1:3]
     (array([0.25, 0.25, 0.25, 0.25]), 8.0)
     """
     worth = terms.worth  # refuses objectives before sets
@@ -61,10 +61,10 @@ def evened(terms: Terms) -> Evened:
     one = bound[least]
     rows, bound = in_units(rows, bound, np.where(spends, bound / one, most / most[least]))
     step = math.sqrt(math.log(len(rows) + 1) / (terms.problem.horizon * float(one * most[least])))
-    return Evened(rows, bound, plays * worth / float(one), step)
+    return EvenBudgets(rows, bound, plays * worth / float(one), step)
 
 
-def hedged(terms: Terms) -> Evened:
+def hedge_rows(terms: Terms) -> EvenBudgets:
     """Return the rows of all constraints in units in which they vary alike, for exponentiated gradient on all of them.
 
     Equation: row j is divided by u_j, by which a round moves it (`Terms.spread`).
@@ -75,7 +75,7 @@ def hedged(terms: Terms) -> Evened:
 
     >>> from evenhand.environments import PackingCovering
     >>> problem = PackingCovering(costs=1, goods=1).problem
-    >>> even = hedged(Terms(problem))
+    >>> even = hedge_rows(Terms(problem))
     >>> even.rows.learned.round(2), even.max_price
     (array([[ 0.  ,  1.49,  0.  ],
            [-0.  , -0.  , -1.84]]), 2.0)
@@ -86,7 +86,7 @@ def hedged(terms: Terms) -> Evened:
     scarce = np.where(spends & everybody, np.sqrt(terms.unit / np.where(everybody, each, 1.0)), 2.0)
     rows, bound = in_units(rows, bound, terms.spread)
     highest = math.sqrt(plays) * worth * float(scarce.max(initial=2.0))
-    return Evened(rows, bound, highest, 3.0 * hedge_step(rows, terms.problem.horizon))
+    return EvenBudgets(rows, bound, highest, 3.0 * hedge_step(rows, terms.problem.horizon))
 
 
 def hedge_step(rows: Rows, horizon: int) -> float:
@@ -107,7 +107,7 @@ def greedy_bwk(
 
     Equation: a = argmax r_ucb(a) / phi.c_lcb(a), with probability min(1, B / (T phi.c_lcb(a))), else the action that
     does nothing; phi on the simplex, by exponentiated gradient. Only the ratios of phi count, so the slack of
-    `DualHedge` changes nothing. Budgets are scaled to be equal (`recipes.hedge.evened`).
+    `DualHedge` changes nothing. Budgets are scaled to be equal (`recipes.hedge.even_budgets`).
     Guarantee: none: the source's rests on the claim that the greedy ratio solves the linear program, which is wrong
     (see below). `hard=True` keeps budgets.
     The source says that this solves the linear program of `bwcr`, which is wrong: chances may add up to 1 only, and an
@@ -143,7 +143,7 @@ def pd_bwk(
 
     Equation: a = argmax r_ucb(a) / (w.c_lcb(a) + w_0 b), w on the simplex of d + 1 coordinates by multiplicative
     weights, the last one that of time, of which every play uses b, the budget per round. Budgets are scaled to be equal
-    (`recipes.hedge.evened`).
+    (`recipes.hedge.even_budgets`).
     Guarantee: without contexts, for rewards and costs in [0, 1], A arms, d budgets of B each, and intervals of
     confidence of order ln(A T d): T OPT - sum_t r_t is at most of order sqrt(ln(A T d)) (sqrt(A T OPT) + T OPT sqrt(A /
     B) + A sqrt(ln(A T d))), as in the source. `hard=True` keeps budgets without any condition.
@@ -167,7 +167,7 @@ def pd_bwk(
 def _by_ratio(problem: Problem, model: Model, step: float | None, hard: bool, rents: bool, name: str) -> Policy:
     """Divide rewards by costs at prices on the simplex; where time has a price, every play uses of it."""
     terms = Terms(problem).with_budgets_only()
-    even = evened(terms)
+    even = even_budgets(terms)
     by = even.step if step is None else step
     prices = DualHedge(rows=even.rows, bound=even.bound, max_price=1.0, step=by, optimism="net")
     rent = float(even.bound[0]) if rents else 0.0
@@ -208,7 +208,7 @@ def lagrange_cbw(
     Z = 2 / zeta for worths in [0, 1], regret and the excess of each row over T rounds are of order
     (1 / zeta) sqrt(A T (Reg_r + d Reg_v)), up to logarithms, for oracles of square-loss regret Reg. It is stated
     for soft budgets, the rate of theory and a single play.
-    Deviations: budgets are hard; rows are in units of what they vary by (`recipes._hedging.hedged`), with a slack
+    Deviations: budgets are hard; rows are in units of what they vary by (`recipes.hedge.hedge_rows`), with a slack
     coordinate instead of a resource of time; the default Z is not a function of zeta, which nobody knows at the start,
     so that a row whose optimal price is higher than Z is missed: pass a larger `max_price`. The defaults of `rate` and
     `step` explore less and move faster than theory.
@@ -218,8 +218,8 @@ def lagrange_cbw(
         model: any oracle; its bonuses are not read.
         rate: learning rate of the choice, as for `InverseGap`; Rate(2 A / w, 1/2) by default, with w what a play is
             worth at most.
-        max_price: Z, in units of worth per unit of rows as `hedged` states them.
-        step: of the dual, on rows as `hedged` states them; 3 sqrt(ln(d + 1) / T) by default.
+        max_price: Z, in units of worth per unit of rows as `hedge_rows` states them.
+        step: of the dual, on rows as `hedge_rows` states them; 3 sqrt(ln(d + 1) / T) by default.
 
     Raises:
         InvalidInput: no constraints, a concave objective, or numbers that are not positive.
@@ -230,7 +230,7 @@ def lagrange_cbw(
     'lagrange_cbw'
     """
     terms = Terms(problem).with_constraints()
-    hedge = hedged(terms).prices(max_price, step, "net")  # no bonus is read
+    hedge = hedge_rows(terms).prices(max_price, step, "net")  # no bonus is read
     default: Rate | Schedule | float = Rate(2.0 * len(problem.actions) / terms.worth, 0.5)
     return Policy(
         problem=problem,

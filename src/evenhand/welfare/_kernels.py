@@ -67,7 +67,7 @@ def slope(curves: Curves, a: int, x: float) -> float:
 
 
 @inlined
-def drawn(weight: Floats, u: float) -> tuple[int, float]:
+def draw_arm(weight: Floats, u: float) -> tuple[int, float]:
     """Draw an arm in proportion to weights; returns it and its probability, `(A),()->(),()`; -1 and 1 if all are 0."""
     total, chosen = 0.0, -1
     for a in range(len(weight)):

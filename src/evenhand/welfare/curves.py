@@ -205,10 +205,10 @@ class PerArm:
         if len(self.each) != arms:
             raise InvalidInput("PerArm.each", f"{arms} functions, one per arm", len(self.each))
         parts = [curves_of(f"PerArm.each[{a}]", curve, 1) for a, curve in enumerate(self.each)]
-        return joined(parts)
+        return join(parts)
 
 
-def joined(parts: Sequence[Curves]) -> Curves:
+def join(parts: Sequence[Curves]) -> Curves:
     """Return the functions of the arms of all parts, in order."""
     longest = max(p.knots.shape[1] for p in parts)
     return Curves(

@@ -111,7 +111,7 @@ class Program(NamedTuple):
     matches: float  # unit of values and sums
 
 
-class Relaxed(NamedTuple):
+class Relaxation(NamedTuple):
     """The optimum of a linear program over probabilities."""
 
     value: Floats  # (R,) at least that of any allocation
@@ -135,7 +135,7 @@ def bound(case: Round, curves: Curves) -> Floats:
     return solve_relaxation(case, curves).value
 
 
-def solve_relaxation(case: Round, curves: Curves) -> Relaxed:
+def solve_relaxation(case: Round, curves: Curves) -> Relaxation:
     """Solve the linear program of each replica separately, `(N,A),(N,A),(N,A),(A)->(),(N,A),(A)`."""
     count, _, arms = case.value.shape
     value, chances, prices = np.zeros(count), np.zeros(case.value.shape), np.zeros((count, arms))
@@ -144,7 +144,7 @@ def solve_relaxation(case: Round, curves: Curves) -> Relaxed:
         value[r], x, prices[r] = solve(program)
         _, i, a = program.pairs
         chances[r, i, a] = x
-    return Relaxed(value, chances, prices)
+    return Relaxation(value, chances, prices)
 
 
 def alone(case: Round, r: int) -> Round:

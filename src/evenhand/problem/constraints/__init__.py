@@ -28,7 +28,7 @@ from evenhand.problem.constraints.statements import (
     rows_and_sets as rows_and_sets,
     slack_rows as slack_rows,
     stated_rows as stated_rows,
-    tightened as tightened,
+    tighten as tighten,
 )
 from evenhand.problem.constraints.within import Within
 

@@ -164,7 +164,7 @@ def slack_rows(problem: States, stated: Iterable[Stated] | None = None) -> Bools
     return slack(problem, asked.rows, asked.bound, asked.spans, asked.sums)
 
 
-def tightened(problem: States, margin: float | None) -> tuple[Stated, ...]:
+def tighten(problem: States, margin: float | None) -> tuple[Stated, ...]:
     """Return the constraints of a problem with every convex set less a margin; unchanged without a margin."""
     curved = [(s, as_curved(s.constraint)) for s in problem.stated]
     return tuple(state(problem, c.tightened(margin)) if margin and c is not None else s for s, c in curved)
