@@ -102,7 +102,7 @@ def test_the_top_fifty(factors, error):
     a = x.audience
     product = a.users @ a.items.T
     fit = product * (product * x.listening).sum() / (product**2).sum()
-    assert np.linalg.norm(x.listening - fit) / np.linalg.norm(x.listened) == pytest.approx(error, abs=1e-4)
+    assert np.linalg.norm(x.listening - fit) / np.linalg.norm(x.listening) == pytest.approx(error, abs=1e-4)
     assert a.names[:2] == ("Britney Spears", "Depeche Mode")
     if factors == 10:
         assert a.chances.mean() == pytest.approx(0.1126, abs=1e-4)

@@ -20,7 +20,7 @@ def is_over(problem: Problem, rounds: float, time: float | None) -> bool:
 
     >>> from evenhand.problem import Outcome
     >>> two = Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain", horizon=2)
-    >>> is_over(two, 1.0, None), ended(two, 2.0, None)
+    >>> is_over(two, 1.0, None), is_over(two, 2.0, None)
     (False, True)
     """
     return rounds >= problem.last_round or past(problem, time)
