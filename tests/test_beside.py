@@ -105,8 +105,8 @@ def test_files_beside_a_part_that_is_gone_are_removed(tmp_path):
 HALF = """
 import sys, time
 from pathlib import Path
-from evenhand.core.files import beside
-with beside(Path(sys.argv[1])) as part:
+from evenhand.core.files import replacement
+with replacement(Path(sys.argv[1])) as part:
     part.write_text("half")
     part.with_name(part.name + "-journal").write_text("half")
     print(part, flush=True)

@@ -58,7 +58,7 @@ live/test_busy.py live/test_clipped.py live/test_commits.py live/test_copies.py
 live/test_corrections.py::test_a_storm_is_learned_a_little_at_every_request
 live/test_corrections.py::test_folds_of_corrections_cost_no_more_than_one_and_a_half_of_the_log live/test_crowds.py
 live/test_doors.py live/test_erasing.py live/test_faults.py live/test_frozen.py live/test_going_on.py
-live/test_heads.py live/test_http_clock.py live/test_http_erasing.py live/test_http_life.py live/test_http_security.py
+live/test_heads.py live/test_http_erasing.py live/test_http_life.py live/test_http_security.py
 live/test_golden.py live/test_kept_problem.py live/test_learning_beside.py
 live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/test_lines.py live/test_postgres.py
 live/test_postgres_failures.py

@@ -105,8 +105,6 @@ ALLOCATIONS = "tests/experiments/test_allocation.py"
 ELSEWHERE = {
     "evenhand demo": SHOWN,
     "make demo": SHOWN,
-    'evenhand clock sqlite:///out/email.db --reset --why "the clock was an hour ahead after the move"':
-    "tests/live/test_clock_set.py::test_the_command_sets_it_back",
     "evenhand problem sqlite:///out/email.db > email.toml": "tests/live/test_kept_problem.py"
     "::test_it_is_printed_edited_and_switched_to",
     "evenhand warm": "tests/test_warm.py::test_a_service_finds_all_that_it_needs",

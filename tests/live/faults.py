@@ -147,10 +147,6 @@ class World:
             self.replies.pop(key, None)
         return said
 
-    def set_clock(self):
-        """Let the log go by the clock."""
-        return self.client.post("/clock", json={"by": "anna", "why": "the clock was wrong"})
-
     def change(self, verb, why="the printer is broken"):
         """Pause, resume or end the campaign."""
         return self.client.post(f"/{verb}", json={"by": "anna", "why": why})

@@ -25,7 +25,7 @@ def segments(folder):
 @contextmanager
 def often_erased():
     """Runs of retention as often as some decisions are due, a few at a time."""
-    place = "evenhand.live.worker.retention"
+    place = "evenhand.live.worker.erasure"
     with patch(f"{place}.MANY", 12), patch(f"{place}.TURN", 8), patch(f"{place}._LOOKS", 0):
         yield
 

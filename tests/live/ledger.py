@@ -82,10 +82,10 @@ class Ledger:
         self.must.append(({"pause": "paused", "resume": "resumed", "end": "ended"}[verb], None, None))
         return True
 
-    def set_clock(self, last, clock):
-        """Go by the clock, where the last event is a second ahead of it, or a week and the patience behind."""
-        if last - clock < 10**6 and clock - last <= max(7 * 86_400, self.patience) * 10**6:
-            return Conflict
+    def accept_clock(self, lead):
+        """Accept a clock, where it is a week and the patience ahead of the last event."""
+        if lead <= max(7 * 86_400, self.patience) * 10**6:
+            return False
         self.must.append(("clock", None, None))
         return True
 

@@ -73,9 +73,6 @@ class _Striking:
     def last(self):
         return self._log.last
 
-    def set_back(self):
-        self._log.set_back()
-
     def _said(self, call):
         self._store.step()
         found = call()

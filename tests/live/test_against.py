@@ -9,8 +9,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.dashboard import head
 from evenhand.live.dashboard.against import Against, against, compared
+from evenhand.live.dashboard.page import head_line, head_tiles
 from evenhand.live.dashboard.sections import Readings
 from evenhand.live.dashboard.sections.outcomes import outcomes
 from evenhand.live.dashboard.tally import Tally
@@ -107,7 +107,7 @@ def test_rounds_that_are_held_out_are_the_reference_where_there_are_any():
     ours, kept = found(campaign), campaign.status().held_out["won"]
     assert (ours.of, ours.rounds) == ("held out", round(kept.rounds))
     assert (ours.difference, ours.low, ours.high) == (kept.difference, kept.low, kept.high)
-    tile = head.tiles(readings(campaign), [])[0]
+    tile = head_tiles(readings(campaign), [])[0]
     assert tile.note.startswith("better: +0.13 (+0.012 to +0.24, 95%)")
     assert tile.note.endswith(f"against {ours.rounds} rounds held out")
 
@@ -124,7 +124,7 @@ def test_the_head_and_the_card_agree_on_whether_held_out_rounds_are_too_few(roun
     assert (10 < held.rounds < 20) == few
     assert held.high > held.low
     (row,) = card.tables[0].rows
-    assert ("too few rounds to tell" in head.tiles(now, [])[0].note) == few
+    assert ("too few rounds to tell" in head_tiles(now, [])[0].note) == few
     assert (row[-1] == "too few rounds to tell") == few
     assert few or row[-1] == f"{digits(held.low)} to {digits(held.high)}"
 
@@ -132,7 +132,7 @@ def test_the_head_and_the_card_agree_on_whether_held_out_rounds_are_too_few(roun
 def test_the_head_says_how_it_goes():
     campaign = worked(rounds=200)
     now = readings(campaign)
-    objective, budget, alarms, decided, waiting = head.tiles(now, ["Late.", "Gone."])
+    objective, budget, alarms, decided, waiting = head_tiles(now, ["Late.", "Gone."])
     assert objective.value == f"{now.status.objective:.4g}"
     accounts = now.status.accounts
     tight = max(accounts, key=lambda name: accounts[name].pace)
@@ -141,14 +141,14 @@ def test_the_head_says_how_it_goes():
     assert (alarms.value, alarms.note, alarms.alarming) == ("2", "Late.", True)
     assert (decided.value, decided.note) == ("200", "of 3,000 rounds, 1 cancelled")
     assert waiting.value == str(now.status.waiting)
-    assert head.tiles(now, [])[2].note == "no alarms"
-    assert head.line(now).startswith("gaps, began 2026-01-05 08:00:00 UTC; the latest event at 2026-01-0")
+    assert head_tiles(now, [])[2].note == "no alarms"
+    assert head_line(now).startswith("gaps, began 2026-01-05 08:00:00 UTC; the latest event at 2026-01-0")
 
 
 def test_a_new_campaign_has_no_reference_and_says_so():
     shop = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=20)
     campaign = Campaign.open(MemoryStore(lambda: 0), "new", eh.uniform(shop, 1))
-    tiles = head.tiles(readings(campaign), [])
+    tiles = head_tiles(readings(campaign), [])
     assert [tile.name for tile in tiles] == ["Average won", "Alarms", "Decided", "Waiting"]
     assert (tiles[0].value, tiles[0].note) == ("–", "no reference yet")
-    assert head.line(readings(campaign)) == "uniform, began 1970-01-01 00:00:00 UTC"
+    assert head_line(readings(campaign)) == "uniform, began 1970-01-01 00:00:00 UTC"

@@ -16,8 +16,6 @@ from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.test_proof import POLICY, filled
 
-KINDS = ("memory", "sqlite", "postgresql")
-
 
 @pytest.fixture
 def stores(tmp_path, request):
@@ -31,11 +29,10 @@ def stores(tmp_path, request):
     return make
 
 
-@pytest.mark.parametrize("to", KINDS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "to"), [("memory", "sqlite"), ("sqlite", "postgresql"), ("postgresql", "memory"), ("memory", "memory")]
+)
 def test_what_is_restored_is_what_was_backed_up(kind, to, stores, tmp_path, request):
-    if kind == to != "memory":
-        pytest.skip("one store of a kind")
     store = filled(stores(kind))
     with store.write("other") as log:
         log.append("opened", "{}")

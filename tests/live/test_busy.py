@@ -12,7 +12,7 @@ from evenhand.live import Busy
 from evenhand.live.fold.fold import Fold
 from evenhand.live.http import app
 from evenhand.live.http.commits import Commits
-from evenhand.live.stores._turns import Turns
+from evenhand.live.stores._sqlite_sessions import Turns
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.transactions import Exclusive

@@ -9,7 +9,7 @@ from evenhand.cli import build, main
 from tests.live.test_files import STATED
 
 SAID = ("--by", "Ada", "--why", "so")
-BY_PLACE = ["archive", "audit", "change", "clock", "end", "erase", "export", "pause", "problem", "report", "resume"]
+BY_PLACE = ["archive", "audit", "change", "end", "erase", "export", "pause", "problem", "report", "resume"]
 BY_NAME = [*BY_PLACE, "curve", "replay", "seal", "serve", "switch", "token", "value"]
 
 

@@ -320,12 +320,12 @@ def test_an_erasure(campaign):
         campaign.observe(campaign.decide(CASE, key, offered=["letter"]).id, {"answer": 1})
     with serving(app(campaign, token=TOKEN)) as server, Client(str(server.base_url), token=TOKEN) as client:
         found = client.erase(["one", "nobody"], why="case 1204", by="support")
-        assert found == Erased(erased=1, waiting=0, unsealed=0, unknown=("nobody",))
+        assert found == Erased(erased=1, waiting=0, unknown=("nobody",))
         with pytest.raises(RequestRefused, match="1 to 1,000 keys"):
             client.erase([], why="so", by="support")
         with pytest.raises(RequestRefused, match="before: expected none beside keys"):
             client.erase(["two"], before=date(2026, 1, 1), why="so", by="support")
-        nothing = Erased(erased=0, waiting=0, unsealed=0, unknown=())
+        nothing = Erased(erased=0, waiting=0, unknown=())
         assert client.erase(before=date(2020, 1, 1), why="so", by="support") == nothing
         assert client.erase(why="to clean", by="support") == nothing
         with pytest.raises(RequestRefused, match="before: expected a date or time in the past"):
@@ -342,20 +342,7 @@ def test_an_erasure_whose_answer_was_lost_is_answered_again(tmp_path, slept):
         campaign.observe(campaign.decide(CASE, key, offered=["letter"]).id, {"answer": 1})
     asked = lambda client: client.erase(["one"], why="so")  # noqa: E731
     found, seen = through(campaign, ["lost", (503, {})], asked, tokens=Tokens(path), token="secret of anna")
-    assert found == Erased(erased=0, waiting=0, unsealed=0, unknown=("one",))
+    assert found == Erased(erased=0, waiting=0, unknown=("one",))
     assert len(set(seen)) == 1
     assert len(seen) == 3
     assert len(events(campaign, "erased")) == 1
-
-
-def test_a_clock_is_set_once(campaign, monkeypatch):
-    now = [campaign.decide(CASE, "one").at + 3 * 10**8]
-    monkeypatch.setattr("evenhand.live.stores.sqlite.clock", lambda: now[0])
-    campaign.decide(CASE, "two")
-    now[0] -= 3 * 10**8
-    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
-        assert client.report()["ahead"] == 300.0
-        assert client.set_clock(why="it was ahead", by="anna") is True
-        assert client.set_clock(why="it was ahead", by="anna") is False
-        assert client.report()["ahead"] == 0
-    assert len(events(campaign, "clock")) == 1

@@ -6,7 +6,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.live.dashboard import head
+from evenhand.live.dashboard.page import head_tiles
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.minutes import PER_DAY
@@ -99,6 +99,6 @@ def test_the_head_names_the_budget_whose_allowance_is_the_tightest(tmp_path):
     points = '[outcomes.credits]\nknown = { call = 9 }\n\n[[budget]]\noutcome = "credits"\ntotal = 50\nhard = true\n'
     calls = Calls(tmp_path, PER_DAY.replace("[[budget]]", f"{points}\n[[budget]]", 1))
     calls.campaign.observe(calls.call().id, {"answer": 1, "minutes": 60})
-    tile = head.tiles(readings(calls.campaign), [])[1]
+    tile = head_tiles(readings(calls.campaign), [])[1]
     assert tile.name == "credits against plan (of 2 budgets)"
     assert tile.note.endswith("; minutes: 40 of 100 left until 2026-11-25")

@@ -296,10 +296,8 @@ def test_a_date_to_come_is_refused_by_the_time_of_the_store():
     assert campaign.erase(before=date(2001, 2, 3)).decisions == ()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_waits_is_refused_by_name_and_nothing_is_erased(kind, tmp_path, request):
-    store = place(kind, tmp_path, request)
-    campaign = lived(store, 30)
+def test_what_waits_is_refused_by_name_and_nothing_is_erased():
+    campaign = lived(MemoryStore(), 30)
     key = next(e.key for e in campaign.events() if e.kind == "decided" and e.seq in campaign._worker.fold.pending)
     before = list(campaign.events())
     with pytest.raises(Conflict, match=f"of the key '{key}', waits for its outcome: observe or cancel it first"):
@@ -550,7 +548,7 @@ def test_a_snapshot_of_earlier_events_is_not_taken_any_more(kind, tmp_path, requ
     assert len(store.snapshots("shop", campaign._worker.mark)) == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])  # copied event by event, and as a file
 def test_backups_and_archives_have_the_erasure(kind, tmp_path, request):
     store = place(kind, tmp_path, request)
     campaign = lived(store, 30)
@@ -575,33 +573,6 @@ def test_a_later_version_begins_with_the_state_of_an_erasure(monkeypatch):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", "99.0")
     later = eh.Campaign.open(store, "shop", POLICY)
     go_on(later, range(30, 40))
-    assert eh.live.audit(store, "shop", [POLICY]).clean
-
-
-def test_decisions_of_an_earlier_version_are_refused_by_name():
-    old = MemoryStore()
-    lived(old, 20)
-    store = MemoryStore()
-    with store.write("shop") as log:
-        for event in old.scan("shop"):
-            log.append(event.kind, encode(read(event)), ref=event.ref, key=event.key)
-    book = store._books["shop"]
-    from evenhand.live.log.events import digest
-
-    before = b""
-    for i, event in enumerate(book.events):  # as version 2 wrote them
-        event = event._replace(own=None, salt=None, seal=b"")
-        before = digest(event, before)
-        book.events[i] = event._replace(hash=before)
-    store._books["shop"] = book.without(frozenset())
-    campaign = eh.Campaign.open(store, "shop", POLICY)
-    with pytest.raises(Conflict, match="was written by an earlier version of evenhand: its hash covers its case"):
-        campaign.erase(secrets(campaign)[:1])
-    go_on(campaign, range(20, 30))
-    found = campaign.erase(before=datetime.now(UTC))
-    assert (len(found.decisions) + found.waiting + found.unsealed, found.unsealed > 10) == (30, True)
-    assert "left, as an earlier version of evenhand wrote them" in str(found)
-    assert prove(store, "shop").faults == ()
     assert eh.live.audit(store, "shop", [POLICY]).clean
 
 

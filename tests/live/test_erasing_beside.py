@@ -1,13 +1,12 @@
 """An erasure beside pauses, changed terms, clocks that were wrong, kept tallies, and what was learned from a log."""
 
 from contextlib import closing
-from datetime import UTC, datetime
 
 import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.live import Campaign, set_clock
+from evenhand.live import Campaign
 from evenhand.live.campaigns.files import open_campaign
 from evenhand.live.dashboard import tally as of_tally
 from evenhand.live.log.events import is_erased, read
@@ -41,7 +40,7 @@ def closed(campaign):
 
 
 @pytest.mark.parametrize("state", ["running", "paused", "ended"])
-def test_a_fold_that_begins_at_an_erasure_has_the_life_and_the_clock_of_one_that_lived(state):
+def test_a_fold_that_begins_at_an_erasure_has_the_life_of_one_that_lived(state):
     now = [START]
     store = MemoryStore(now=lambda: now[0])
     campaign = tall(store, now)
@@ -50,8 +49,6 @@ def test_a_fold_that_begins_at_an_erasure_has_the_life_and_the_clock_of_one_that
     now[0] += 40 * DAY // 24  # the first ones expire, and wait under "hold"
     campaign.refresh()
     assert "expired" in {e.kind for e in campaign.events()}
-    now[0] -= 30 * DAY
-    set_clock(store, "one", why="it was wrong", who="anna")
     if state != "running":
         campaign.pause(by="anna", why="the printer is broken")
     if state == "ended":
@@ -78,22 +75,6 @@ def test_a_fold_that_begins_at_an_erasure_has_the_life_and_the_clock_of_one_that
     for one in (campaign, other):
         same_fold(one, again)
     assert eh.live.audit(store, "one", [campaign.policy]).clean
-
-
-def test_a_date_finds_what_was_decided_after_a_clock_was_set_back():
-    now = [START + 40 * DAY]
-    store = MemoryStore(now=lambda: now[0])
-    campaign = tall(store, now, patience=1e8)
-    wrong = closed(campaign)
-    assert len(wrong) == 20
-    now[0] = START
-    set_clock(store, "one", why="it was wrong", who="anna")
-    for i in range(30, 40):
-        campaign.observe(campaign.decide({"age": i}, key=f"{i}", offered=["letter"]).id, {"answer": 1, "cents": 2})
-    now[0] += DAY
-    found = campaign.erase(before=datetime.fromtimestamp(now[0] / SECOND, UTC))
-    assert len(found.decisions) == 10
-    assert closed(campaign) == wrong
 
 
 def test_no_tally_that_is_kept_survives_an_erasure(monkeypatch):

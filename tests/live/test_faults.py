@@ -23,7 +23,7 @@ from evenhand.live.campaigns.tokens import ROLES, Token, Tokens, hash_of
 from evenhand.live.http import app
 from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
-from tests.live.faults import PATIENCE, World, policy
+from tests.live.faults import World, policy
 from tests.live.served import asked, opened, serving
 from tests.live.striking import Struck
 from tests.live.test_files import STATED
@@ -245,6 +245,7 @@ def set_back(world):
     world.clock[0] -= 10**9
     said = world.letter("new")
     assert world.log()[-1].at == world.log()[-2].at
+    assert "ahead of the clock by 1,000 seconds" in str(world.client.get("/report").json()["alarms"])
     return said
 
 
@@ -262,19 +263,6 @@ def started_ahead(world):
         Campaign.open(SqliteStore(world.folder / "log.db"), "one", policy())
     world.clock[0] -= 10 * 86_400 * 10**6
     return 503
-
-
-def set_right(world):
-    """Another process, by a clock that is ahead, let a decision expire; then the clock is right again."""
-    world.clock[0] += int(PATIENCE * 1e6)
-    Campaign.open(SqliteStore(world.folder / "log.db"), "one", policy()).refresh()
-    world.clock[0] -= int(PATIENCE * 1e6)
-    assert "ahead of the clock by 1,000 seconds" in str(world.client.get("/report").json()["alarms"])
-    assert world.set_clock().json()["new"] is True
-    assert world.client.get("/report").json()["alarms"] == []
-    said = world.observe(world.waits, {"answer": 1, "cents": 2})
-    assert world.log()[-1].at == world.clock[0]
-    return said
 
 
 def script(world):
@@ -451,8 +439,6 @@ FAULTS = [
     Fault("the clock is set back", set_back, 200, ("decided",), {"action": "letter"}),
     Fault("the clock jumps forward", jumps, 503),
     Fault("a worker is started while the clock is far ahead", started_ahead, 503),
-    Fault("a clock that was wrong is set back", set_right, 200, ("expired", "clock", "observed"), {"new": True}),
-    Fault("a clock that is already right is corrected", lambda w: w.set_clock(), 200, says={"new": False}),
     Fault("a body of 100 MB", long, 413),
     Fault("a body that is no JSON", lambda w: w.send('{"id": WAITS', "/cancel"), 400),
     Fault("JSON that is nested 10,000 deep", lambda w: w.send('{"id":' * 10_000 + "1" + "}" * 10_000), 422),

@@ -252,9 +252,9 @@ def test_an_audit_by_several_processes_finds_the_same(tmp_path):
     assert str(alone) == str(several)
 
 
-def test_each_call_has_its_reply_or_its_own_error(place):
+def test_each_call_has_its_reply_or_its_own_error():
     policy = plain("large", 60.0, 400)
-    campaign = Campaign.open(place, "one", policy)
+    campaign = Campaign.open("memory://", "one", policy)
     before = campaign.many(frozen_calls(policy, 0, 100))
     good, twice = frozen_calls(policy, 200, 4), Deciding({"age": 33}, "twice", frozen=True)
     wrong = [Deciding({"age": "old"}, "a", frozen=True), Deciding({"age": 1}, "", frozen=True), Deciding({}, "b")]
@@ -269,7 +269,7 @@ def test_each_call_has_its_reply_or_its_own_error(place):
     made = [found[i].id for i in (1, 3, 4, 9, 11)]
     assert made == list(range(102, 107))
     assert "as_of" in read(list(campaign.events())[102])
-    assert eh.live.audit(place, "one", [policy]).clean
+    assert eh.live.audit(campaign.store, "one", [policy]).clean
     campaign.pause(by="anna", why="a rest")
     paused = campaign.many(frozen_calls(policy, 0, 2) + frozen_calls(policy, 300, 2))
     assert [z.id for z in paused[:2]] == [before[0].id, before[1].id]
@@ -305,9 +305,9 @@ def test_what_no_plan_can_use_is_refused_alone(monkeypatch):
     assert eh.live.audit(campaign.store, "one", [policy]).clean
 
 
-def test_plays_end_with_the_horizon_and_with_the_budget(place):
+def test_plays_end_with_the_horizon_and_with_the_budget():
     policy = plain("large", 60.0, 400)
-    campaign = Campaign.open(place, "one", policy)
+    campaign = Campaign.open("memory://", "one", policy)
     found = [z for first in range(0, 500, 100) for z in campaign.many(frozen_calls(policy, first, 100))]
     assert not [z for z in found if isinstance(z, EvenhandError)]
     assert sum(3.0 for z in found if z.action not in (None, "none")) <= 60.0

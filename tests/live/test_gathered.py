@@ -47,8 +47,8 @@ def test_the_events_are_those_of_single_calls(place, make):
     assert str(again.status()) == str(single.status())
 
 
-def test_a_key_that_was_asked_for_before_gets_its_stored_reply(place):
-    campaign = Campaign.open(place, "one", plain(horizon=99, total=1000.0))
+def test_a_key_that_was_asked_for_before_gets_its_stored_reply():
+    campaign = Campaign.open("memory://", "one", plain(horizon=99, total=1000.0))
     before = campaign.many(calls(0, 3))
     other = Deciding({"age": 59}, "key 1")
     found = campaign.many([*calls(2, 2), *calls(0, 1), *calls(3, 1), other])
@@ -67,8 +67,8 @@ def test_keys_that_are_not_known_beforehand_are_looked_up_one_by_one(place):
     assert isinstance(found[1], Conflict)
 
 
-def test_an_outcome_that_contradicts_one_of_the_same_transaction_is_refused(place):
-    campaign = Campaign.open(place, "one", plain(horizon=99, total=1000.0))
+def test_an_outcome_that_contradicts_one_of_the_same_transaction_is_refused():
+    campaign = Campaign.open("memory://", "one", plain(horizon=99, total=1000.0))
     replies = campaign.many(calls(0, 9))
     said = next(z for z in replies if z.action == "gift")
 
@@ -81,8 +81,8 @@ def test_an_outcome_that_contradicts_one_of_the_same_transaction_is_refused(plac
     assert len(list(campaign.events())) == 11
 
 
-def test_a_key_that_is_none_is_refused_alone(place):
-    campaign = Campaign.open(place, "one", plain(horizon=99, total=1000.0))
+def test_a_key_that_is_none_is_refused_alone():
+    campaign = Campaign.open("memory://", "one", plain(horizon=99, total=1000.0))
     wrong = [Deciding({"age": 33}, key) for key in (5, "", "x" * 201, "a\0", "\ud800", None)]
     found = campaign.many([*calls(0, 1), *wrong, *calls(1, 1)])
     assert [z.id for z in (found[0], found[-1])] == [2, 3]

@@ -24,7 +24,7 @@ from tests.live.test_several import OTHER, campaigns
 
 SECRET = "a secret of this test"
 TOLD = {"by": "support", "why": "case 1204"}
-NONE = {"erased": 0, "waiting": 0, "unsealed": 0, "unknown": [], "segments": []}
+NONE = {"erased": 0, "waiting": 0, "unknown": [], "segments": []}
 
 
 @pytest.fixture

@@ -258,7 +258,7 @@ def test_a_missing_table_of_a_database_is_damage(store, url):
 
 
 def test_a_disk_that_fails_to_write_is_busy_and_named(tmp_path):
-    from evenhand.live.stores._sqlite_errors import Translated
+    from evenhand.live.stores._sqlite_sessions import Translated
 
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode, error.sqlite_errorname = sqlite3.SQLITE_IOERR_WRITE, "SQLITE_IOERR_WRITE"

@@ -241,8 +241,9 @@ def server(request, tmp_path):
 
         def put(copy, how):
             with asked_by_hand(url) as db:
-                db.execute("DROP TABLE evenhand_events, evenhand_heads, evenhand_snapshots, evenhand_schema CASCADE")
-                db.execute("DROP FUNCTION evenhand_refuse, evenhand_only_erase CASCADE")
+                tables = "evenhand_events, evenhand_heads, evenhand_snapshots, evenhand_digests, evenhand_schema"
+                db.execute(f"DROP TABLE {tables} CASCADE")
+                db.execute("DROP FUNCTION evenhand_refuse, evenhand_only_erase, evenhand_only_move CASCADE")
             with closing(connect(url)) as other:
                 (eh.live.restore if how else _adopted)(copy, other, **how)
 

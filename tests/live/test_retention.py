@@ -14,7 +14,7 @@ from evenhand.live.http import app
 from evenhand.live.log.events import is_erased, read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
-from evenhand.live.worker import retention
+from evenhand.live.worker import erasure
 from evenhand.models import Sklearn
 from tests.live.schedules import same_fold
 from tests.live.served import serving
@@ -107,7 +107,7 @@ def test_the_next_run_is_when_it_says():
     world.now = int(datetime.strptime(then, "%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC).timestamp() * 1e6) - 10**6
     world.refresh()
     assert len(world.runs) == 1
-    world.now += 2 * 10**6 + retention._LOOKS
+    world.now += 2 * 10**6 + erasure._LOOKS
     world.refresh()
     assert len(world.runs) == 2
 
@@ -146,8 +146,8 @@ def test_what_is_in_a_segment_stays_as_it_is_there(meanwhile, tmp_path, monkeypa
         other.observe("4", {"answer": 1.0, "minutes": 0.0})
 
     if meanwhile:
-        other, chosen = world.opened(), retention.erase_some
-        monkeypatch.setattr(retention, "erase_some", lambda *args: (move(), chosen(*args)))
+        other, chosen = world.opened(), erasure.erase_some
+        monkeypatch.setattr(erasure, "erase_some", lambda *args: (move(), chosen(*args)))
     else:
         other = world.campaign
         move()
@@ -159,7 +159,7 @@ def test_what_is_in_a_segment_stays_as_it_is_there(meanwhile, tmp_path, monkeypa
 
 def test_a_run_is_in_turns_and_goes_on_elsewhere_after_a_kill(monkeypatch):
     """Each turn is one event; another worker, or a new one, erases the rest of the run and nothing twice."""
-    monkeypatch.setattr(retention, "TURN", 10)
+    monkeypatch.setattr(erasure, "TURN", 10)
     world = World()
     world.live(9)
     world.campaign.change(retention=4, **ANNA)
@@ -178,8 +178,8 @@ def test_a_run_is_in_turns_and_goes_on_elsewhere_after_a_kill(monkeypatch):
 
 
 def test_many_do_not_wait_for_the_day_to_be_over(monkeypatch):
-    monkeypatch.setattr(retention, "TURN", 4)
-    monkeypatch.setattr(retention, "MANY", 8)
+    monkeypatch.setattr(erasure, "TURN", 4)
+    monkeypatch.setattr(erasure, "MANY", 8)
     world = World()
     world.live(8)
     world.campaign.change(retention=5, **ANNA)
@@ -276,7 +276,7 @@ def test_the_command_states_and_ends_the_rule(tmp_path, capsys):
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_killed_in_the_middle_of_a_run_each_turn_is_whole(kind, tmp_path, request, monkeypatch):
-    monkeypatch.setattr(retention, "TURN", 5)
+    monkeypatch.setattr(erasure, "TURN", 5)
     url = f"sqlite:///{tmp_path}/log.db" if kind == "sqlite" else request.getfixturevalue("url")
     campaign = Campaign.open(url, "shop", POLICY, on_expiry="release")
     for i in range(23):

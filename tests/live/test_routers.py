@@ -69,7 +69,6 @@ def test_the_errors_are_those_of_the_app(tmp_path):
         "/pause": [{"by": "anna"}],
         "/switch": [{"problem": "x"}],
         "/erase": [{"keys": ["a"]}],
-        "/clock": [{"by": "anna"}],
     }
     with serving(mine(opened(tmp_path))) as client, serving(app(opened(tmp_path))) as other:
         client.headers.update(SAID)

@@ -29,7 +29,6 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.batches import Deciding
-from evenhand.live.worker.clocks import set_clock
 from evenhand.live.worker.verbs import Verbs
 from tests.live.schedules import same_fold
 from tests.live.seal_worlds import live
@@ -287,21 +286,6 @@ def test_retention_leaves_what_a_segment_has(tmp_path):
         pass
     assert sum(is_erased(e) for e in store.scan("shop", kinds=("decided",))) == 10
     assert eh.live.audit(Place(store, tmp_path), "shop", [POLICY]).clean
-
-
-def test_what_is_younger_than_a_day_stays_where_the_clock_was_set_back(tmp_path):
-    clock = [2_000_000_000 * 10**6]
-    store = MemoryStore(now=lambda: clock[0])
-    shop = eh.Campaign.open(store, "shop", POLICY, patience=9e8)
-    clock[0] += DAY // 8
-    decide(shop, range(10))
-    clock[0] -= DAY // 8
-    set_clock(store, "shop", why="it was wrong", who="ada")
-    decide(shop, range(10, 20))
-    clock[0] += 60 * 10**6
-    assert str(shop.seal(tmp_path, by="ada", why="size")).startswith("nothing to move")
-    clock[0] += DAY
-    assert shop.seal(tmp_path, by="ada", why="size").segment.decisions == 20
 
 
 def test_the_page_of_a_restored_log_reads_its_streak(tmp_path):

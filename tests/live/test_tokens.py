@@ -24,7 +24,7 @@ from tests.waits import Clock
 SINGLE = "a secret of this test"
 BODIES = {"/decide": asked("a"), "/observe": {"id": 2, "outcomes": {"answer": 1}}, "/cancel": {"id": 2}}
 READ = ("/", "/docs", "/report", "/metrics", "/decisions?key=a", "/decisions/2", "/decisions/2/page")
-CHANGE = ("/pause", "/resume", "/end", "/change", "/switch", "/erase", "/clock")
+CHANGE = ("/pause", "/resume", "/end", "/change", "/switch", "/erase")
 
 
 def entry(name, **more):

@@ -19,7 +19,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy
 from evenhand.live.http import app
-from evenhand.live.stores._turns import Turns
+from evenhand.live.stores._sqlite_sessions import Turns
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.served import SHOP, asked, opened, serving
 from tests.live.test_proof import POLICY, filled
@@ -94,7 +94,7 @@ def test_the_limit_is_below_two_seconds(tmp_path):
 
 STOPPED = """
 import os, signal, sys
-from evenhand.live.stores._turns import Turns
+from evenhand.live.stores._sqlite_sessions import Turns
 from evenhand.live.stores.sqlite import SqliteStore
 with SqliteStore(sys.argv[1]).write("shop") as log:
     print("here", flush=True)

@@ -1,9 +1,6 @@
-"""Stores of earlier versions are brought up to date and later ones refused; two versions do not decide in turn."""
+"""Stores of an earlier version are brought up to date and others refused; two versions do not decide in turn."""
 
-import json
-import os
 import sqlite3
-import stat
 from contextlib import closing
 
 import pytest
@@ -11,138 +8,75 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live import Conflict, Damaged
-from evenhand.live.log.events import encode, read
-from evenhand.live.log.proof import prove
+from evenhand.live import Conflict
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.worker import Worker
-from tests.live import version_1
 from tests.live.test_proof import POLICY, filled
 
-COLUMNS = "campaign, seq, kind, ref, key, at, body"
 
-
-def rows():
-    """The rows of two campaigns, without hashes."""
-    events = list(filled(MemoryStore()).scan("coins"))
-    return [(name, *e[:5], encode(read(e))) for name in ("coins", "more coins") for e in events]
-
-
-def old_file(path):
-    """A store as version 1 made it, with a WAL that others may read."""
-    before = os.umask(0o022)
-    try:
-        with closing(sqlite3.connect(path)) as db:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.executescript(version_1.SQLITE)
-            db.executemany(f"INSERT INTO events ({COLUMNS}) VALUES (?,?,?,?,?,?,?)", rows())
-            db.execute("INSERT INTO snapshots VALUES ('coins', 'x', 5, x'00')")
-            db.commit()
-    finally:
-        os.umask(before)
+def earlier(path):
+    """A store of version 3, which had no seals of logs."""
+    filled(SqliteStore(path)).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("DROP TABLE digests; PRAGMA user_version = 3")
     return path
 
 
-def old_database(url):
-    """The same in PostgreSQL."""
-    from tests.live.servers import asked
-
-    with asked(url) as db:
-        db.execute(version_1.POSTGRESQL)
-        values = rows()
-        with db.cursor() as cursor:
-            cursor.executemany(f"INSERT INTO evenhand_events ({COLUMNS}) VALUES (%s,%s,%s,%s,%s,%s,%s)", values)
-        db.execute("INSERT INTO evenhand_heads SELECT campaign, max(seq), max(at) FROM evenhand_events GROUP BY 1")
-    return [values[:22], values[22:]]
-
-
-def check(store, expected):
-    """The events are the same, their hashes follow from each other, and campaigns go on."""
-    for name, own in zip(("coins", "more coins"), expected, strict=True):
-        events = list(store.scan(name))
-        assert [(name, *event[:6]) for event in events] == own
-        assert prove(store, name).faults == ()
-        assert prove(store, name).head.seq == 22
+def test_a_file_of_version_3_is_brought_up_to_date_when_it_is_written(tmp_path, monkeypatch):
+    path = earlier(tmp_path / "log.db")
+    before = path.read_bytes()
+    assert eh.live.audit(connect_to_read(f"sqlite:///{path}"), "coins", [POLICY]).clean
+    with monkeypatch.context() as other:
+        other.setattr("evenhand.live.stores._sqlite_schema._STEPS", {3: ("DROP TRIGGER no_update", "CREATE nonsense")})
+        with pytest.raises(eh.live.Busy):
+            SqliteStore(path)
+    assert path.read_bytes() == before
+    store = SqliteStore(path)
+    with closing(sqlite3.connect(path)) as db, closing(sqlite3.connect(tmp_path / "new.db")) as new:
+        SqliteStore(tmp_path / "new.db")
+        tables = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
+        assert db.execute(tables).fetchall() == new.execute(tables).fetchall()
+        assert db.execute("PRAGMA user_version").fetchone() == (4,)
     campaign = eh.Campaign.open(store, "coins", POLICY)
     assert campaign.decide({}, key="key 3").repeated
-    assert campaign.decide({}, key="new").id == 23
-    with pytest.raises(Conflict), store.write("coins") as log:
-        log.append("decided", "{}", key="new")
-    assert eh.live.audit(store, "coins", [POLICY]).clean
+    assert campaign.seal(tmp_path, before=20, by="anna", why="size").segment is not None
 
 
-def test_a_file_of_version_1_is_brought_up_to_date(tmp_path):
-    path = old_file(tmp_path / "log.db")
-    with closing(sqlite3.connect(path)) as db:
-        expected = db.execute(f"SELECT {COLUMNS} FROM events ORDER BY campaign, seq").fetchall()
-    check(SqliteStore(path), [expected[:22], expected[22:]])
-    assert SqliteStore(path).snapshots("coins", "x") == [5]
-    assert eh.Campaign.open(SqliteStore(path), "coins", POLICY).pause(by="anna", why="as version 1 could not")
-    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
-    with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (3,)
-        fresh = SqliteStore(tmp_path / "new.db")
-        tables = "SELECT type, name, replace(sql, '\"', '') FROM sqlite_master ORDER BY name"
-        assert db.execute(tables).fetchall() == fresh._db.execute(tables).fetchall()
-        with pytest.raises(sqlite3.Error):  # a worker of version 1, which knows of no hashes
-            db.execute(f"INSERT INTO events ({COLUMNS}) VALUES ('coins', 24, 'switched', NULL, NULL, 0, '{{}}')")
-
-
-def test_a_database_of_version_1_is_brought_up_to_date(url):
+def test_a_database_of_version_3_is_brought_up_to_date_when_it_is_written(url, tmp_path):
     from tests.live.servers import asked
 
-    expected = old_database(url)
-    check(connect(url), expected)
+    filled(connect(url))
+    with asked(url) as db:
+        db.execute("DROP FUNCTION evenhand_only_move CASCADE; DROP TABLE evenhand_digests")
+        db.execute("UPDATE evenhand_schema SET version = 3")
+    assert eh.live.audit(connect_to_read(url), "coins", [POLICY]).clean
     with asked(url) as db:
         assert db.execute("SELECT version FROM evenhand_schema").fetchone() == (3,)
-        with pytest.raises(Exception, match="append only"):
-            db.execute("DELETE FROM evenhand_events")
-    assert len(list(connect(url).scan("coins"))) == 23
-    assert eh.Campaign.open(connect(url), "coins", POLICY).pause(by="anna", why="as version 1 could not")
+    campaign = eh.Campaign.open(connect(url), "coins", POLICY)
+    assert campaign.decide({}, key="key 3").repeated
+    assert campaign.seal(tmp_path, before=20, by="anna", why="size").segment is not None
+    with asked(url) as db, pytest.raises(Exception, match="append only"):
+        db.execute("DELETE FROM evenhand_events")
 
 
-def test_an_archive_of_version_1_is_read_as_it_is(tmp_path, url):
-    path = old_file(tmp_path / "log.db")
-    before = path.read_bytes()
-    old_database(url)
-    for place in (connect_to_read(f"sqlite:///{path}"), connect_to_read(url)):
-        found = eh.live.audit(place, "coins", [POLICY])
-        assert found.clean
-        assert found.head is None
-        assert "its events have no hashes, as an earlier version wrote it" in str(found)
-    assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == ["log.db"]
-    with pytest.raises(Damaged, match="have no hashes: let a worker of this version open the store first"):
-        eh.live.backup(f"sqlite:///{path}", tmp_path / "backup.db")
-
-
-def test_a_file_that_cannot_be_brought_up_to_date_stays_as_it_is(tmp_path, monkeypatch):
-    path = old_file(tmp_path / "log.db")
-    monkeypatch.setattr("evenhand.live.stores._sqlite_schema._REST", ("CREATE nonsense",))
-    with pytest.raises(eh.live.Busy):
-        SqliteStore(path)
-    monkeypatch.undo()
-    assert len(list(connect_to_read(f"sqlite:///{path}").scan("coins"))) == 22
-    assert prove(SqliteStore(path), "coins").faults == ()
-
-
-def test_tables_of_a_later_version_are_refused_by_name(tmp_path, url, capsys):
+@pytest.mark.parametrize("version", [2, 5])
+def test_tables_of_another_version_are_refused_by_name(version, tmp_path, url, capsys):
     from tests.live.servers import asked
 
     filled(SqliteStore(tmp_path / "log.db")).close()
     with closing(sqlite3.connect(tmp_path / "log.db")) as db:
-        db.execute("PRAGMA user_version = 5")
+        db.execute(f"PRAGMA user_version = {version}")
     filled(connect(url))
     with asked(url) as db:
-        db.execute("UPDATE evenhand_schema SET version = 5")
+        db.execute(f"UPDATE evenhand_schema SET version = {version}")
     for one in (f"sqlite:///{tmp_path}/log.db", url):
         for call in (connect, connect_to_read):
-            with pytest.raises(InvalidInput, match=r"store: expected tables of version 4 at most.*got version 5"):
+            with pytest.raises(InvalidInput, match=rf"store: expected tables of version 3 or 4.*got version {version}"):
                 call(one)
     assert main(["audit", f"sqlite:///{tmp_path}/log.db"]) == 2
-    assert "got version 5" in capsys.readouterr().err
+    assert f"got version {version}" in capsys.readouterr().err
 
 
 def upgraded(monkeypatch, version):
@@ -151,10 +85,8 @@ def upgraded(monkeypatch, version):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", version)
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgresql"])
-def test_a_later_version_takes_over_and_the_earlier_one_is_told(kind, tmp_path, request, monkeypatch):
-    urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/log.db"}
-    store = connect(urls.get(kind) or request.getfixturevalue("url"))
+def test_a_later_version_takes_over_and_the_earlier_one_is_refused(monkeypatch):
+    store = MemoryStore()
     first = eh.Campaign.open(store, "coins", POLICY)
     said = first.decide({}, key="a")
     first.snapshot()
@@ -241,15 +173,3 @@ def test_a_snapshot_whose_arrays_are_others_is_not_read(monkeypatch):
     monkeypatch.setitem(vars(POLICY), "_mark", POLICY._mark._replace(shape="of another version"))
     with pytest.raises(BrokenSnapshot, match="whose states differ"):
         restore(campaign._worker.folding.fresh(), blob)
-
-
-def test_a_log_that_states_no_version_is_taken_over():
-    store = MemoryStore()
-    campaign = eh.Campaign.open(store, "coins", POLICY)
-    (first,) = campaign.events()
-    body = {name: value for name, value in read(first).items() if name != "versions"}
-    again = MemoryStore()
-    with again.write("coins") as log:
-        log.append("opened", json.dumps(body))
-    assert eh.Campaign.open(again, "coins", POLICY).decide({}, key="a").id == 3
-    assert [event.kind for event in again.scan("coins")] == ["opened", "upgraded", "decided"]

@@ -35,7 +35,7 @@ GROUPS = {
     "begin": ("demo", "new", "systems", "completion"),
     "ask a log of your own": ("draft", "value", "curve", "assign", "replay"),
     "decide for real": ("serve", "pool", "token", "report", "problem", "audit", "export"),
-    "change a campaign": ("switch", "pause", "resume", "end", "change", "erase", "clock"),
+    "change a campaign": ("switch", "pause", "resume", "end", "change", "erase"),
     "keep a campaign": ("archive", "backup", "restore", "seal"),
     "simulate": ("sweep", "reproduce"),
     "set up": ("warm",),

@@ -192,7 +192,7 @@ def _token(o: argparse.Namespace) -> int:
 
 
 def _pool(o: argparse.Namespace) -> int:
-    from evenhand.live.leases.commands import begin_pool, list_pool
+    from evenhand.live.leases.pool import begin_pool, list_pool
 
     if bool(o.total) != (o.rounds is not None):
         o.parser.error("--total and --rounds: state both to begin a pool, and none to list its leases")

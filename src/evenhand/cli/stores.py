@@ -1,4 +1,4 @@
-"""The commands that keep the logs of a store: archives, backups, the way back, and clocks that were wrong."""
+"""The commands that keep the logs of a store: archives, backups, and the way back."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ RESTORE = """\
 Write the campaigns of a backup to a store that has none, and check all their hashes there. What was decided after the
 backup is not in it: stop all servers of the lost store first. The log notes who restored it and why, and later
 decisions have ids of another kind, so that those of lost decisions stay refused."""
-CLOCK = """\
-Write to the log that a campaign follows the present clock. If the clock was once wrong, the log is ahead of it: times
-stand still, and nothing expires, until the clock has caught up. From this event on, times are those of the clock."""
 
 
 def add(commands: Commands) -> None:
@@ -58,14 +55,6 @@ def add(commands: Commands) -> None:
     seal.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
     add_reason(seal)
 
-    line = "let a live campaign follow the clock again, after the clock was wrong"
-    clock = add_command(commands, "clock", line, CLOCK, _clock)
-    add_campaign(clock)
-    clock.add_argument("--reset", action="store_true", required=True, help="write it to the log")
-    clock.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
-    clock.add_argument("--by", default=None, metavar="WHO",
-                       help="who asks for it, for the log (default: the name of the user)")  # fmt: skip
-
 
 def _archive(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.commands import write_archive
@@ -94,11 +83,4 @@ def _restore(o: argparse.Namespace) -> int:
 
     heads = restore(o.file, o.store, by=o.by, why=o.why)
     print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
-    return 0
-
-
-def _clock(o: argparse.Namespace) -> int:
-    from evenhand.live.campaigns.commands import reset_clock
-
-    print(reset_clock(o.store, o.campaign, o.why, o.by))
     return 0

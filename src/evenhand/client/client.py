@@ -43,7 +43,6 @@ class Erased:
 
     erased: int
     waiting: int  # before the date, which were left as they wait for their outcomes
-    unsealed: int  # before the date, which were left as an earlier version of evenhand wrote them
     unknown: tuple[str, ...]  # keys that have no decision
     segments: tuple[str, ...] = ()  # files with decisions before the date, which are erased by deleting these
 
@@ -235,12 +234,12 @@ class Client:
         """
         asked = {"keys": keys, "before": None if before is None else before.isoformat(), "why": why, "by": by}
         found = self._sender.send("POST", "erase", stated(asked))
-        counts = {name: int(found[name]) for name in ("erased", "waiting", "unsealed")}
-        return Erased(**counts, unknown=tuple(found["unknown"]), segments=tuple(found.get("segments", ())))
-
-    def set_clock(self, *, why: str, by: str | None = None) -> bool:
-        """Let the log follow the clock again, after the clock was wrong; returns False if it already does."""
-        return self._is_new("clock", {"why": why, "by": by})
+        return Erased(
+            erased=int(found["erased"]),
+            waiting=int(found["waiting"]),
+            unknown=tuple(found["unknown"]),
+            segments=tuple(found["segments"]),
+        )
 
     def _is_new(self, route: str, asked: Mapping[str, Any]) -> bool:
         return bool(self._sender.send("POST", route, stated(asked))["new"])

@@ -13,7 +13,7 @@ from evenhand.live.log.ids import Lost
 from evenhand.live.log.life import Ended, Life, Paused
 from evenhand.live.log.replies import Reply
 from evenhand.live.stores.opening import Place
-from evenhand.live.worker.clocks import set_clock
+from evenhand.live.worker.clocks import accept_clock
 
 __all__ = [
     "Audit",
@@ -30,6 +30,7 @@ __all__ = [
     "Pool",
     "Reply",
     "Unknown",
+    "accept_clock",
     "archive",
     "audit",
     "backup",
@@ -38,7 +39,6 @@ __all__ = [
     "open_leased",
     "restore",
     "served",
-    "set_clock",
     "settle_lease",
     "switch_campaign",
 ]

@@ -44,7 +44,7 @@ class Audit:
     versions: tuple[str, ...]  # that differ from those with which the campaign was opened
     switches: tuple[Switched, ...]  # to other policies
     restores: tuple[Restored, ...]  # from backups: decisions after each backup may be missing
-    head: Head | None  # the last event, to be kept elsewhere and given to a later audit; None without hashes
+    head: Head | None  # the last event, to be kept elsewhere and given to a later audit; None if the log is empty
     faults: tuple[str, ...]  # what contradicts the hashes of the log, its files, or a head that was kept elsewhere
     segment: int | None = None  # the first event of a segment that was read alone, of which nothing is recomputed
 
@@ -75,8 +75,7 @@ class Audit:
         marks: list[Restored | Switched] = [*self.restores, *self.switches]
         found += map(str, sorted(marks, key=lambda z: z.number))
         found += self.faults
-        found.append(f"head {self.head}" if self.head else "its events have no hashes, as an earlier version wrote it")
-        return "\n".join([*found, *self.versions])
+        return "\n".join([*found, *([f"head {self.head}"] if self.head else []), *self.versions])
 
     def _of_segment(self, first: int) -> list[str]:
         told = f"events {first:,} to {first + self.events - 1:,}, {faces.count(self.decisions, 'decision')}"

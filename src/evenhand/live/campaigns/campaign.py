@@ -28,9 +28,8 @@ from evenhand.live.log.store import Closing, Store
 from evenhand.live.stores.opening import whole
 from evenhand.live.worker.batches import run
 from evenhand.live.worker.beginning import DAY, New, begin
-from evenhand.live.worker.erasure import Erasure, erase
+from evenhand.live.worker.erasure import Erasure, Retention, erase
 from evenhand.live.worker.explanation import Explained, explained, recall
-from evenhand.live.worker.retention import Retention
 from evenhand.live.worker.verbs import Outcomes, Verbs, lookup
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.policy import Policy
@@ -149,7 +148,7 @@ class Campaign:
             InvalidInput: a setting is out of its range.
             Conflict: the campaign runs under another policy, an earlier one is needed and was not given, or a later
                 version of evenhand decides for it.
-            Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `set_clock`.
+            Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `accept_clock`.
         """
         new = New(seed=seed, patience=patience, on_expiry=on_expiry)
         worker = begin(store, name, policy, new, encoder, teacher)
@@ -212,12 +211,12 @@ class Campaign:
 
         Args:
             keys: of the decisions, all of which are erased or none.
-            before: a past date or time, in UTC if it has no zone. What waits, or has no seal, is left and counted.
+            before: a past date or time, in UTC if it has no zone. What waits is left and counted.
             by, why: who asks for it and why, for the log; no personal data of the erased.
             segments: the folder of the segments, if decisions in them are to be erased by key: see `seal`.
 
         Raises:
-            Unknown, Conflict: a key has no decision; or it waits, or has no seal, as an earlier version wrote it.
+            Unknown, Conflict: a key has no decision; or it waits.
             CannotErase, CannotSave: the policy has a state from which no case can be taken, or that cannot be kept.
             Busy: the store cannot be written, or another process reads the file, so that it cannot be cleaned now.
         """

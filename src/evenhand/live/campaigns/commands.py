@@ -29,7 +29,6 @@ from evenhand.live.log.segments import is_segment, refuse_segment
 from evenhand.live.log.store import Closing, Store
 from evenhand.live.log.versions import deciding, other_version
 from evenhand.live.stores.opening import Place, connect, connect_to_read, refuse_own
-from evenhand.live.worker.clocks import set_clock
 from evenhand.live.worker.erasure import Erasure, time_of
 from evenhand.offline.frozen import Saved
 from evenhand.problem.end import After
@@ -191,21 +190,6 @@ def audit_files(
         head=kept,
         jobs=jobs,
     )
-
-
-def reset_clock(url: str, campaign: str | None, why: str, who: str | None) -> str:
-    """Let a campaign follow the clock again; returns what was done, as a sentence. See `evenhand.live.set_clock`.
-
-    Raises:
-        Unknown, InvalidInput: as for `only_campaign` and `set_clock`.
-        Conflict: the log is not ahead of the clock.
-        Busy: the store cannot be written.
-    """
-    with closing(connect_to_read(url)) as store:  # which makes no store where there is none
-        name = only_campaign(store, campaign)
-    event = set_clock(url, name, why=why, who=who)
-    back = (read(event)["from"] - event.at) / 1e6
-    return f"{name}: event {event.seq} sets the log {'back' if back > 0 else 'forward'} by {abs(back):,.0f} seconds"
 
 
 def write_decisions(

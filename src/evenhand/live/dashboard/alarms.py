@@ -154,7 +154,7 @@ def _cases(tally: Tally) -> Iterator[Alarm]:
 
 def _clock(campaign: Watched) -> Iterator[Alarm]:
     if campaign.ahead >= AHEAD:
-        told = "until the clock has caught up, time stands still and nothing expires. `evenhand clock` sets it back."
+        told = "until the clock has caught up, time stands still and nothing expires."
         yield Alarm("clock", f"The log is ahead of the clock by {count(round(campaign.ahead), 'second')}: {told}")
 
 

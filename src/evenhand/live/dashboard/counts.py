@@ -155,11 +155,6 @@ class Spans:
             restricted, rounds = restricted + span.restricted, rounds + span.rounds
         return restricted, rounds
 
-    def set_back(self, at: int) -> None:
-        """Let no span be later than a time to which the clock was set back."""
-        for span in self.all:
-            span.at = min(span.at, at)
-
 
 class Silence:
     """Decisions that were due while no outcome arrived for longer than the patience of the campaign.
@@ -192,11 +187,6 @@ class Silence:
         """Enter a decision whose outcome is overdue, with the microseconds that are waited for one."""
         since = self._first if self.last is None else self.last
         self.due += since is not None and at - since >= patience
-
-    def set_back(self, at: int) -> None:
-        """Forget what came after a time to which the clock was set back."""
-        self.last = None if self.last is None else min(self.last, at)
-        self._first = None if self._first is None else min(self._first, at)
 
 
 LATEST = 1000  # decisions that an alarm is judged by, so that it says how cases are now

@@ -110,9 +110,6 @@ class Tally:
                 self._decided(event)
             elif event.ref is not None:
                 self._about(event, event.ref)
-            elif event.kind == "clock":
-                self.spans.set_back(event.at)
-                self.silence.set_back(event.at)
             elif event.kind == "erased" and event.seq > self._erased:
                 return False
             else:
@@ -360,8 +357,7 @@ class Tally:
             self.answered.update(self._campaign.policy.problem.actions[a] for a in one.plays if a >= 0)
             self.counts["late"] += one.fate is not None
             self.counts["released"] += one.fate == "release"
-            if event.at >= one.at:  # else the clock was set back meanwhile
-                self.delays.add((event.at - one.at) / 1e6)
+            self.delays.add(max(event.at - one.at, 0) / 1e6)
         if one.forced:
             self._forced += moved
         plays = np.zeros(len(self._campaign.policy.problem.actions) + 1, np.int64)

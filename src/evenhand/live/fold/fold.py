@@ -192,7 +192,7 @@ class Fold:
 
     def _opened(self, event: Event, made: object) -> None:
         body = read(event)
-        self.runs, self.version = body["first"], body.get("versions", {}).get("evenhand", "")
+        self.runs, self.version = body["first"], body["versions"]["evenhand"]
         self.life = Life.opened(event)
 
     def _switched(self, event: Event, made: object) -> None:
@@ -349,11 +349,9 @@ def _refuse_erased(decided: Event) -> None:
 
 
 def mark_of(event: Event) -> Mark:
-    """Read a mark; a switch that folds anew puts all corrections before it in their places, unless it says which."""
+    """Read a mark, which may be a switch that folds anew."""
     body = read(event)
-    if event.kind == "switched":
-        return Mark(event.seq, body.get("known", event.seq), 0)
-    return Mark(event.seq, body["known"], body["from"])
+    return Mark(event.seq, body["known"], 0 if event.kind == "switched" else body["from"])
 
 
 @dataclass

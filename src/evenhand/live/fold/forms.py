@@ -72,7 +72,7 @@ def _versions(value: object) -> bool:
 _SAID = {"by": _text, "why": _text}
 _LIFE = {"patience": _number, "on_expiry": FATES.__contains__, "after": AFTERS.__contains__}
 _NEEDED: Mapping[Kind, Mapping[str, _Form]] = {
-    "opened": {"first": _text, "encoding": _mapping, "seed": _whole, **_LIFE},
+    "opened": {"first": _text, "encoding": _mapping, "seed": _whole, "versions": _versions, **_LIFE},
     "decided": {"a": _wholes, "p": _chances, "by": _text, "due": _whole, **dict.fromkeys("nfr", _whole)},
     "observed": {"y": _outcome},
     "revised": {"y": _outcome},
@@ -80,7 +80,7 @@ _NEEDED: Mapping[Kind, Mapping[str, _Form]] = {
     "resumed": _SAID,
     "ended": _SAID,
     "changed": _SAID,
-    "switched": {"mark": _text, "encoding": _mapping},
+    "switched": {"mark": _text, "encoding": _mapping, "adopts": lambda z: z in (True, False, BOOKS)},
     "refolded": {"known": _whole, "from": _whole},
     "erased": {"decisions": _wholes},
     "sealed": {**_SAID, **dict.fromkeys(("first", "last", "began", "events", "decisions"), _whole), "before": _wholes},
@@ -92,7 +92,7 @@ _OWN: Mapping[Kind, Mapping[str, _Form]] = {  # of the personal part
     "decided": {"case": _case, **dict.fromkeys("swqc", _numbers)},
     "erased": {"state": _text},
 }
-_MAY: Mapping[str, _Form] = {**_LIFE, **_SAID, "versions": _versions, "adopts": lambda z: z in (True, False, BOOKS)}
+_MAY: Mapping[str, _Form] = {**_LIFE, **_SAID}
 
 
 def fault(event: Event) -> str | None:

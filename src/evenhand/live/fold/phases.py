@@ -40,7 +40,7 @@ class Switched(NamedTuple):
             event.seq,
             event.at,
             str(body.get("name", "")),
-            body.get("adopts", False),
+            body["adopts"],
             *(body.get(z) for z in ("because", "by", "why", "unlearned")),
         )
 
@@ -143,13 +143,13 @@ def mark_in(event: Event) -> str:
 
 
 def adopts(event: Event) -> bool:
-    """Return whether an event `switched` adopts the state; logs of earlier versions fold anew at each of them."""
-    return event.kind == "switched" and bool(read(event).get("adopts", False))
+    """Return whether an event `switched` adopts the state; the log is folded anew at others."""
+    return event.kind == "switched" and bool(read(event)["adopts"])
 
 
 def adopts_books(event: Event) -> bool:
     """Return whether an event `switched` adopts the books alone, and learns again from what the log still has."""
-    return event.kind == "switched" and read(event).get("adopts") == BOOKS
+    return event.kind == "switched" and read(event)["adopts"] == BOOKS
 
 
 def begins(store: Readable, campaign: str) -> list[Event]:

@@ -138,7 +138,7 @@ class Count:
         """Return the largest difference of a decision from the stored one."""
         again = pack(decision)
         again |= {"late": int(late) * again["n"]}
-        again |= chances(state) if "l" in body else {}  # earlier versions did not store them
+        again |= chances(state)
         return max(_gap(body.get(name, 0), value, exact=name in _EXACT) for name, value in again.items())
 
 

@@ -6,13 +6,11 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.errors import CannotSave, EvenhandError
-from evenhand.core.records import Decision
 from evenhand.live.fold.backlog import Backlog
 from evenhand.live.fold.fold import Fold
 from evenhand.live.log.ids import Ids, Restored
@@ -64,7 +62,7 @@ def _write(out: zipfile.ZipFile, name: str, array: np.ndarray[Any, Any]) -> None
 
 
 def _read(blob: bytes) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the arrays of a snapshot; those of earlier versions have their records whole."""
+    """Return the arrays of a snapshot, with their records whole."""
     with np.load(io.BytesIO(blob), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     for name in [name for name in arrays if name.endswith(_PLANES)]:
@@ -158,25 +156,11 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
         if not any_version and not _schema(fold).items() <= meta.items():
             raise ValueError(f"version {meta['by']} of evenhand wrote it, whose states differ")
         for name in _NUMBERS:
-            setattr(fold, name, meta[name] if name != "sealed" else meta.get(name, 0))  # earlier versions had none
-        restores = tuple(Restored(*z) for z in meta.get("restores", ()))  # earlier versions wrote less
-        fold.ids = Ids(restores, tuple(meta.get("used", ({},) * len(restores))))
+            setattr(fold, name, meta[name])
+        fold.ids = Ids(tuple(Restored(*z) for z in meta["restores"]), tuple(meta["used"]))
         fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])
         fold.pending = Backlog.of(arrays)
-        if meta.get("pending"):  # an earlier version wrote it, for an erasure
-            for (ref, due, expired), decision in zip(meta["pending"], _split(arrays), strict=True):
-                fold.pending.add(ref, decision, due, expired)
         fill(fold.state, arrays)
     except Exception as error:  # damaged bytes can raise any error in readers of archives and arrays
         raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
     return ahead
-
-
-def _split(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Iterator[Decision]:
-    """Split the concatenated arrays of earlier versions into decisions."""
-    fields = []
-    for field in Decision._fields[:-1]:
-        shapes = arrays[f"pending.{field}.shape"]
-        parts = np.split(arrays[f"pending.{field}"], np.cumsum(shapes.prod(1))[:-1])
-        fields.append([part.reshape(shape) for part, shape in zip(parts, shapes.tolist(), strict=True)])
-    return (Decision(*own) for own in zip(*fields, strict=True))

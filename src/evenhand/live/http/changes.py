@@ -1,4 +1,4 @@
-"""Requests that change a campaign: its life, its policy, its clock, and what it forgets."""
+"""Requests that change a campaign: its life, its policy, and what it forgets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from evenhand.live.http.guard import token_of
 from evenhand.live.http.schemas import BY, KEY, TEXT, Schema, one_or_each, one_or_many, operation, signed
 from evenhand.live.log.events import Kind, Unknown, read
 from evenhand.live.log.life import FATES, SETTINGS, STATES
-from evenhand.live.worker.clocks import go_by_clock
 from evenhand.live.worker.erasure import Erasure, time_of
 from evenhand.live.worker.verbs import Verbs, check_text
 from evenhand.problem.end import AFTERS
@@ -246,7 +245,6 @@ def _told(found: Erasure, unknown: list[str]) -> dict[str, Any]:
     return {
         "erased": len(found.decisions),
         "waiting": found.waiting,
-        "unsealed": found.unsealed,
         "unknown": unknown,
         "segments": list(found.moved),
     }
@@ -284,10 +282,6 @@ ERASE = Single(
         "properties": {
             "erased": {**_COUNT, "description": "decisions"},
             "waiting": {**_COUNT, "description": "decisions before the date that wait for outcomes, and were left"},
-            "unsealed": {
-                **_COUNT,
-                "description": "decisions before the date that an earlier version wrote, and were left",
-            },
             "unknown": {
                 "type": "array",
                 "items": KEY,
@@ -299,7 +293,7 @@ ERASE = Single(
                 "description": "files with decisions before the date, which are erased by deleting these",
             },
         },
-        "required": ["erased", "waiting", "unsealed", "unknown", "segments"],
+        "required": ["erased", "waiting", "unknown", "segments"],
     },
     example={"keys": ["order-17"], "by": "support", "why": "case 1204"},
     more={"not": {"required": ["keys", "before"]}},
@@ -371,32 +365,4 @@ SWITCH = Single(
     answer=_SWITCH_ANSWER,
     example={"problem": "[problem]..."},
     guarded="takes another problem file",
-)
-
-
-_TIME = {"type": "integer"}
-
-
-def reset(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
-    """Let a log go by the clock, and return where it was; nothing is written where it does so already."""
-    event, is_new = go_by_clock(campaign.store, campaign.name, why=asked["why"], who=asked["by"])
-    was = int(read(event)["from"]) if is_new else event.at
-    return {"new": is_new, "number": event.seq, "at": event.at, "from": was}
-
-
-CLOCK = Single(
-    route="/clock",
-    fields=signature(needed=True),
-    call=reset,
-    answer={
-        "type": "object",
-        "properties": {
-            "new": {"type": "boolean", "description": "false if the log already follows the clock"},
-            "number": {"type": "integer", "minimum": 1, "description": "of the event, or else of the last one"},
-            "at": {**_TIME, "description": "of this event, in microseconds since 1970"},
-            "from": {**_TIME, "description": "where the log was, in microseconds since 1970"},
-        },
-        "required": ["new", "number", "at", "from"],
-    },
-    example={"by": "anna", "why": "the clock was an hour ahead after the move"},
 )

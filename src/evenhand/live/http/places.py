@@ -25,7 +25,7 @@ NEEDED: dict[str, Role | None] = {
     "/decide": "decide",
     "/observe": "observe",
     "/cancel": "observe",
-    **dict.fromkeys(("/pause", "/resume", "/end", "/change", "/switch", "/erase", "/clock"), "change"),
+    **dict.fromkeys(("/pause", "/resume", "/end", "/change", "/switch", "/erase"), "change"),
     **dict.fromkeys(("/", "/report", "/decisions", "/decisions/{number}", "/decisions/{number}/page"), "read"),
     **dict.fromkeys(("/metrics", "/docs"), "read"),
     **dict.fromkeys(_WIDE),

@@ -19,7 +19,7 @@ from evenhand.live.dashboard.report import to_json
 from evenhand.live.http import bodies, changes
 from evenhand.live.http.answers import entry, error_response
 from evenhand.live.http.bodies import parse, receive, receive as body_of
-from evenhand.live.http.changes import CLOCK, ERASE, SWITCH
+from evenhand.live.http.changes import ERASE, SWITCH
 from evenhand.live.http.fixed import HEALTHY, Handler, add_probes, readiness_response
 from evenhand.live.http.guard import PLACE, TOKEN, token_of
 from evenhand.live.http.metrics import CONTENT
@@ -67,7 +67,7 @@ Maker = Callable[[object, Token], bodies.Verb]
 _NUMBER = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
 _OF_KEY = {"name": "key", "in": "query", "required": True, "schema": KEY}
 _PARAMETERS = {"/decisions/{number}": [_NUMBER], "/decisions": [_OF_KEY]}
-_SINGLES = (SWITCH, ERASE, CLOCK)
+_SINGLES = (SWITCH, ERASE)
 GUARDED = tuple(single.route for single in _SINGLES if single.guarded)
 
 

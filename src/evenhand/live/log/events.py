@@ -43,14 +43,14 @@ class Event(NamedTuple):
     """One line of the log of a campaign.
 
     Its personal part, which is the key of a decision and `own`, can be erased: the hash does not cover it, but `seal`,
-    which is the hash of the personal part and of a salt. Decisions of earlier versions have no seal.
+    which is the hash of the personal part and of a salt.
     """
 
     seq: int  # 1, 2, ... within the campaign
     kind: Kind
     ref: int | None  # the `seq` of the decision that it is about
     key: str | None  # of a decision, chosen by the client
-    at: int  # microseconds since 1970, by the clock of the store, never going back but at an event `clock`
+    at: int  # microseconds since 1970, by the clock of the store, never going back
     body: str  # JSON, kept as it was encoded
     hash: bytes = b""  # SHA-256 of the event and of the hash before it; empty where it was not appended yet
     own: str | None = None  # JSON that continues the body; None where there is none, or it was erased

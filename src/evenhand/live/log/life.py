@@ -56,8 +56,7 @@ class Life:
     def opened(event: Event) -> Life:
         """Read the life of a campaign from the first event of its log."""
         body = read(event)
-        after = body.get("after", "nothing")  # which earlier versions did not write
-        return Life(patience=body["patience"], on_expiry=body["on_expiry"], after=after, since=event.at)
+        return Life(patience=body["patience"], on_expiry=body["on_expiry"], after=body["after"], since=event.at)
 
     @staticmethod
     def of(events: Iterable[Event]) -> Life:

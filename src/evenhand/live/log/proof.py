@@ -48,10 +48,9 @@ class Head:
 class Proof:
     """The last event of a log, and what contradicts its hashes, its files, or a head that was kept elsewhere."""
 
-    head: Head | None  # None where the log is empty, or its events have no hashes
+    head: Head | None  # None where the log is empty
     faults: tuple[str, ...]
     last: int  # the last event that can be read, 0 if there is none
-    sealed: bool  # whether events have hashes; logs of earlier versions have them once a worker opens the store
     unread: tuple[Segment, ...] = ()  # that have the events before the first that was checked
 
 
@@ -79,7 +78,7 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
     ('event 2 is not what was written: its hash differs',)
     """
     found, last, before, at, changed = 0, 0, b"", 0, 0
-    hashed, matches, erasures, each = True, head is None, _Erasures(), list[Segment]()
+    matches, erasures, each = head is None, _Erasures(), list[Segment]()
     faults = list[str]()
     try:
         link, each = store.snapshot(campaign, LINK), unread(store, campaign)
@@ -94,9 +93,8 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
                 if event.seq != last + 1:
                     faults.append(f"event {last + 1} is missing: event {event.seq} follows event {last}")
                     break
-                hashed &= event.hash != b""
                 erasures.add(event)
-                if hashed and (event.hash != digest(event, before) or erasures.is_false(event)):
+                if event.hash != digest(event, before) or erasures.is_false(event):
                     changed += 1
                     if changed <= _MOST:
                         faults.append(f"event {event.seq} is not what was written: its hash differs")
@@ -113,7 +111,7 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
     if head is not None and not matches:
         told = "that event has another hash" if last >= head.seq else f"the log ends at event {last}: its tail was cut"
         faults.append(f"the head {str(head)[:20]}... is not in the log: {told}")
-    return Proof(Head(last, before) if hashed and last else None, tuple(faults), last, hashed, tuple(each))
+    return Proof(Head(last, before) if last else None, tuple(faults), last, tuple(each))
 
 
 class _Erasures:

@@ -161,14 +161,11 @@ class Scrubbing(Protocol):
 
 @runtime_checkable
 class Clocked(Protocol):
-    """A transaction that knows its clock also where the log is ahead of it; others cannot be set back."""
+    """A transaction that knows its clock also where the log is ahead of it."""
 
     @property
     def clock(self) -> int:
         """The time of the clock in microseconds, which may be before the last event."""
-
-    def set_back(self) -> None:
-        """Let what is appended from here on have the time of the clock; the first of it is an event `clock`."""
 
     def distrust(self) -> None:
         """Compare later times with no time of the clock so far, as it was wrong."""

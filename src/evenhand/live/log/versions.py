@@ -56,8 +56,8 @@ def other_version(found: str) -> str:
 def is_later(found: str) -> bool:
     """Return whether a version of evenhand is later than this one.
 
-    >>> is_later(__version__), is_later("99.1"), is_later("")
-    (False, True, False)
+    >>> is_later(__version__), is_later("99.1")
+    (False, True)
     """
     return _order(found) > _order(__version__)
 
@@ -65,17 +65,17 @@ def is_later(found: str) -> bool:
 def is_other(found: str) -> bool:
     """Return whether a version of evenhand is not this one.
 
-    >>> is_other(__version__), is_other("")
+    >>> is_other(__version__), is_other("99.1")
     (False, True)
     """
     return found != __version__
 
 
 def deciding(store: Readable, campaign: str) -> str:
-    """Return the version of evenhand that decides for a campaign, "" where its log does not say."""
+    """Return the version of evenhand that decides for a campaign."""
     *_, last = store.scan(campaign, kinds=("opened", "upgraded"))
-    found: str = read(last).get("versions", {}).get("evenhand", "")
-    return found
+    version: str = read(last)["versions"]["evenhand"]
+    return version
 
 
 def refuse_later(campaign: str, found: str) -> None:

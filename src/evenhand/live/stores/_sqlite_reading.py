@@ -16,8 +16,8 @@ from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.log.events import Damaged, Event, Kind
 from evenhand.live.log.segments import LINK
 from evenhand.live.log.store import unknown_url
-from evenhand.live.stores._sqlite_errors import Translated
-from evenhand.live.stores._sqlite_schema import COLUMNS, READ, version
+from evenhand.live.stores._sqlite_schema import COLUMNS, version
+from evenhand.live.stores._sqlite_sessions import Translated
 
 PAGE = 1000  # events read at once
 Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
@@ -28,11 +28,10 @@ class Reading:
 
     Args:
         ask: runs a query with its values and returns all rows; raises `Busy` or `Damaged`.
-        columns: the columns of an event.
     """
 
-    def __init__(self, ask: Ask, columns: str = COLUMNS) -> None:
-        self._ask, self._columns = ask, columns
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
 
     def campaigns(self) -> Sequence[str]:
         found = self._ask("SELECT campaign FROM events WHERE seq = 1 ORDER BY campaign", ())
@@ -42,7 +41,7 @@ class Reading:
         some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
         if kinds and not {"decided", "observed"} & set(kinds):  # so that the index `rare` is used
             some += " AND kind NOT IN ('decided', 'observed')"
-        query = f"SELECT {self._columns} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {PAGE}"
+        query = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {PAGE}"
         while True:  # page by page, as an unfinished statement hides new events from its connection
             rows = self._ask(query, (campaign, after, *kinds))
             yield from (Event(*row) for row in rows)
@@ -53,8 +52,8 @@ class Reading:
             after = rows[-1][0]
 
     def about(self, campaign: str, ref: int) -> Sequence[Event]:
-        one = f"SELECT {self._columns} FROM events WHERE campaign = ? AND seq = ?"
-        rest = f"SELECT {self._columns} FROM events INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL"
+        one = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND seq = ?"
+        rest = f"SELECT {COLUMNS} FROM events INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL"
         return [Event(*row) for query in (one, f"{rest} ORDER BY seq") for row in self._ask(query, (campaign, ref))]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
@@ -98,10 +97,10 @@ class SqliteReader:
         look_at(path)
         self._open()
         with Translated(path):
-            found = version(self._db)
-        if found == 0:  # nobody wrote to it yet: it is being made, or who made it was killed
+            number = version(self._db)
+        if number == 0:  # nobody wrote to it yet: it is being made, or who made it was killed
             raise MissingFile("store", "an SQLite file with the log of a campaign", str(path))
-        self._reading = Reading(self._ask, READ[found])
+        self._reading = Reading(self._ask)
 
     def campaigns(self) -> Sequence[str]:
         return self._reading.campaigns()
@@ -204,7 +203,7 @@ def look_at(path: Path) -> None:
         return
     try:  # SQLite reads it, as to close a file that was opened otherwise drops the locks that SQLite has on it
         with closing(_connected(path, "mode=ro&immutable=1")) as db:
-            version(db)  # what it says without its WAL: another program's tables, or a later version
+            version(db)  # what it says without its WAL: another program's tables, or another version
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
             raise InvalidInput("store", "an SQLite file, or none yet", str(path)) from error
@@ -226,7 +225,7 @@ def refuse_segment(path: Path) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Revoke the access of others to a store of an earlier version; that of a group with write access is intended."""
+    """Revoke the access of others to a new store; that of a group with write access is intended."""
     for end in ("", "-wal", "-shm", ".gate", ".lock"):
         with suppress(OSError):
             mode = os.stat(_beside(path, end)).st_mode & 0o777

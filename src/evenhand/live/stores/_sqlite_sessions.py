@@ -1,18 +1,19 @@
-"""Sessions of SQLite, one per thread and process, and the queue of writers."""
+"""Sessions of SQLite, one per thread and process, with the queue of writers and the errors of a store."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import threading
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from weakref import finalize
 
 from evenhand.core.errors import ConcurrentUse, EvenhandError, InvalidInput
-from evenhand.live.stores._sqlite_errors import Translated
-from evenhand.live.stores._turns import Turns
+from evenhand.live.log.events import AGAIN, Busy, Damaged
 
 # SQLite before 3.51.3 can corrupt a file if one connection copies the WAL into it while another one commits ("WAL-reset
 # bug"). Here they do so in turn: every commit holds the lock of the queue, and SQLite makes a checkpoint within the
@@ -169,3 +170,161 @@ class Sessions:
         with suppress(EvenhandError), self.turn(), self.errors():
             self.mine.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._closed, self._local.own = True, None
+
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_UNREADABLE = (
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
+    8202,  # SQLITE_IOERR_DATA, which Python 3.11 does not name
+)
+# SQLite has no code for what is missing in the schema, and Python none for a text that is not UTF-8.
+_MISSING = ("no such table", "no such column", "no such index", "no query solution", "Could not decode to UTF-8")
+
+
+def is_damage(error: BaseException) -> bool:
+    """Return whether an error says that the file is damaged, so that asking again is of no use.
+
+    >>> is_damage(sqlite3.OperationalError("no such table: events")), is_damage(OSError("gone"))
+    (True, False)
+    """
+    if not isinstance(error, sqlite3.Error):
+        return False
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in _DAMAGED or code in _UNREADABLE or str(error).startswith(_MISSING)
+
+
+class Translated:
+    """Translates errors of the database and the disk; a generator as a context would take three times as long.
+
+    Args:
+        path: the file.
+        kinds: the errors that are translated.
+
+    Raises:
+        Damaged: the file is damaged, or a table is missing.
+        Busy: any other error, such as a lock, a full disk, or a file that is gone.
+    """
+
+    def __init__(self, path: Path, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> None:
+        self._path, self._kinds = path, kinds
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raise the error in the words of a store."""
+        if error is None or isinstance(error, Busy) or not isinstance(error, self._kinds):
+            return
+        if is_damage(error):
+            raise Damaged(f"{self._path} is damaged: {error}; see `evenhand audit`, and restore a backup") from error
+        name = getattr(error, "sqlite_errorname", "")
+        told = f" ({name})" if name.startswith("SQLITE_IOERR") else ""
+        raise Busy(f"{self._path}: {error}{told}{AGAIN}") from error
+
+
+State = Literal["free", "asked", "left", "held"]
+
+
+class Turns:
+    """The place of one thread in the queue.
+
+    A writer that wants a second turn finds the next one already at the gate. With a single lock it would often take
+    the lock again before the waiting writers wake up.
+
+    The kernel serves those who wait in their order, and has no limit. Asking again and again has one, but lets some
+    wait for a second, and reaches half as many turns. So a thread of its own waits where a lock is not free at once.
+    Who no longer waits leaves it there, and comes back to it at the next turn; it gives back a lock that nobody wants.
+
+    Args:
+        gate, queue: the two files, which are created if they are missing.
+        mode: of new files.
+    """
+
+    def __init__(self, gate: Path, queue: Path, mode: int) -> None:
+        self._gate, self._queue = (os.open(path, os.O_RDWR | os.O_CREAT, mode) for path in (gate, queue))
+        self._process, self._changed = os.getpid(), threading.Condition()
+        self._state: State = "free"
+        self._standing = self._closed = False  # `_standing`: whether a thread waits
+
+    @contextmanager
+    def turn(self, timeout: float) -> Iterator[None]:
+        """Hold the exclusive turn to write.
+
+        Raises:
+            TimeoutError: it did not come in so many seconds; a worker that was stopped, or that reads a long log, may
+                have it.
+        """
+        try:
+            if not self._at_once():
+                self._wait(timeout)
+            yield
+        finally:  # also after Ctrl-C during the wait
+            with self._changed:
+                if self._standing:
+                    self._state = "left"
+                else:
+                    fcntl.flock(self._gate, fcntl.LOCK_UN)
+                    fcntl.flock(self._queue, fcntl.LOCK_UN)
+                    self._state = "free"
+
+    def close(self) -> None:
+        """Close both files, now or once nobody waits for their locks.
+
+        After a fork the child closes its copies, which would keep the lock of a killed process.
+        """
+        if self._process == os.getpid():
+            with self._changed:
+                self._closed = True
+                if self._standing:
+                    return
+        self._shut()
+
+    def _at_once(self) -> bool:
+        """Take the turn if nobody has it or waits for it; the gate may be ours afterwards."""
+        with self._changed:
+            if self._standing:
+                return False
+            try:
+                for file in (self._gate, self._queue):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            self._state = "held"
+            fcntl.flock(self._gate, fcntl.LOCK_UN)
+            return True
+
+    def _wait(self, timeout: float) -> None:
+        with self._changed:
+            self._state = "asked"
+            if not self._standing:
+                thread = threading.Thread(target=self._stand, name="evenhand turn", daemon=True)
+                self._standing = True
+                try:
+                    thread.start()
+                except BaseException:
+                    self._standing = thread.is_alive()
+                    raise
+            if not self._changed.wait_for(lambda: self._state == "held", timeout):
+                raise TimeoutError("another worker holds the lock")
+
+    def _stand(self) -> None:
+        """Wait at the gate and then in the queue, for as long as it takes."""
+        fcntl.flock(self._gate, fcntl.LOCK_EX)
+        fcntl.flock(self._queue, fcntl.LOCK_EX)
+        fcntl.flock(self._gate, fcntl.LOCK_UN)
+        with self._changed:
+            self._standing = False
+            if self._state == "asked" and not self._closed:
+                self._state = "held"
+                self._changed.notify_all()
+                return
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+            self._state = "free"
+            if self._closed:
+                self._shut()
+
+    def _shut(self) -> None:
+        os.close(self._gate)
+        os.close(self._queue)

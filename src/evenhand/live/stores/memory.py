@@ -53,9 +53,6 @@ class _Log:
         self.dropped: Sequence[str] = ()
         self.clock, self.now = now, max(now, book.events[-1].at if book.events else 0)
 
-    def set_back(self) -> None:
-        self.now = self.clock
-
     def distrust(self) -> None:
         """Do nothing, as no times are compared: a simulated clock can be set at will."""
 

@@ -14,8 +14,7 @@ from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.validate import on_disk
 from evenhand.live.log.events import AGAIN, Busy
 from evenhand.live.log.store import Closing, Readable, Store, unknown_url
-from evenhand.live.stores._archive import Archive
-from evenhand.live.stores._segments import Segments
+from evenhand.live.stores._segments import Archive, Segments
 
 _HERE = __name__.rpartition(".")[0]
 _OTHER_NAMES = {"postgres": "postgresql"}

@@ -11,7 +11,7 @@ import psycopg
 from evenhand.live.log.events import KINDS, Busy, Conflict, Event, Kind, linked
 from evenhand.live.log.store import MOVED, digest_of, digested
 from evenhand.live.stores._clock import Watch
-from evenhand.live.stores._postgresql_schema import COLUMNS, columns, has_digests, let_move, prepare
+from evenhand.live.stores._postgresql_schema import COLUMNS, has_digests, prepare, require_tables
 from evenhand.live.stores._postgresql_sessions import Sessions, message
 
 _IDLE = psycopg.pq.TransactionStatus.IDLE
@@ -42,10 +42,6 @@ class _Log:
         assert row is not None
         self.last, before, self.hash, self.clock = row
         self.now, self.distrust = watch.check(self.clock, before), watch.forget
-
-    def set_back(self) -> None:
-        self.now = self.clock
-        self.distrust()
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {COLUMNS} FROM evenhand_events WHERE campaign = %s AND {where} ORDER BY seq"
@@ -98,7 +94,6 @@ class _Log:
         self._db.execute("DELETE FROM evenhand_snapshots WHERE campaign = %s", (self._campaign,))
 
     def unload(self, last: int, waiting: Collection[int], emptied: Sequence[int]) -> None:
-        let_move(self._db)
         later = "SELECT ref FROM evenhand_events WHERE campaign = %(name)s AND seq > %(last)s AND ref <= %(last)s"
         goes = """FROM evenhand_events e WHERE campaign = %(name)s AND seq <= %(last)s AND kind = ANY(%(kinds)s)
                    AND NOT EXISTS (SELECT FROM stays s WHERE s.seq = coalesce(e.ref, e.seq))"""
@@ -116,8 +111,6 @@ class _Log:
             self._db.execute(query, values)
 
     def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
-        if not has_digests(self._db):
-            return {}
         each = {digest_of(self._campaign, key): key for key in keys}
         query = "SELECT digest, seq FROM evenhand_digests WHERE digest = ANY(%s)"
         return {each[bytes(digest)]: seq for digest, seq in self._db.execute(query, (list(each),))}
@@ -146,15 +139,15 @@ class PostgresStore:
         writes: whether it may write; if not, missing tables are not created.
 
     Raises:
-        InvalidInput: the URL cannot be read, the encoding of the database is not UTF8, or the tables are those of a
-            later version, or missing and not created.
+        InvalidInput: the URL cannot be read, the encoding of the database is not UTF8, or the tables are those of
+            another version, or missing and not created.
         Busy: there is no connection, or the tables cannot be created.
     """
 
     def __init__(self, url: str, timeout: float = 5.0, *, writes: bool = True) -> None:
         self._sessions, self._watch = Sessions(url, timeout, writes=writes), Watch()
         with self._sessions.errors():
-            self._columns = (prepare if writes else columns)(self._sessions.mine)
+            (prepare if writes else require_tables)(self._sessions.mine)
 
     def campaigns(self) -> Sequence[str]:
         with self._sessions.errors():
@@ -182,7 +175,7 @@ class PostgresStore:
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         query = (
-            f"SELECT {self._columns} FROM evenhand_events WHERE campaign = %s AND seq > %s AND kind = ANY(%s)"
+            f"SELECT {COLUMNS} FROM evenhand_events WHERE campaign = %s AND seq > %s AND kind = ANY(%s)"
             f" ORDER BY seq LIMIT {_PAGE}"
         )
         while True:
@@ -195,7 +188,7 @@ class PostgresStore:
 
     def about(self, campaign: str, ref: int) -> Sequence[Event]:
         where = "campaign = %s AND (seq = %s OR ref = %s)"
-        query = f"SELECT {self._columns} FROM evenhand_events WHERE {where} ORDER BY seq"
+        query = f"SELECT {COLUMNS} FROM evenhand_events WHERE {where} ORDER BY seq"
         with self._sessions.errors():
             rows = self._sessions.mine.execute(query, (campaign, ref, ref)).fetchall()
         return [Event(*row) for row in rows]
@@ -261,12 +254,9 @@ class PostgresStore:
         with self._sessions.errors():
             db = self._sessions.mine
             with db.transaction(), db.cursor() as cursor:
-                let_move(db)
                 cursor.executemany("INSERT INTO evenhand_digests VALUES (%s, %s) ON CONFLICT DO NOTHING", list(digests))
 
     def damage(self) -> Sequence[str]:
-        if self._columns != COLUMNS:
-            return []
         query = """SELECT h.campaign, h.last FROM evenhand_heads h LEFT JOIN evenhand_events e
                    ON e.campaign = h.campaign AND e.seq = h.last WHERE h.last > 0 AND e.hash IS DISTINCT FROM h.hash"""
         with self._sessions.errors():

@@ -22,7 +22,7 @@ from evenhand.live.stores._sqlite_reading import (
     look_at,
     refuse_segment,
 )
-from evenhand.live.stores._sqlite_schema import COLUMNS, MOVES, ONLY_NEXT, let_move, prepare
+from evenhand.live.stores._sqlite_schema import COLUMNS, ONLY_NEXT, prepare
 from evenhand.live.stores._sqlite_sessions import Sessions
 
 _INSERT = f"INSERT INTO events (campaign, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
@@ -40,10 +40,6 @@ class _Log:
         row: tuple[int, int, bytes] = db.execute(end, (campaign,)).fetchone() or (0, 0, b"")
         self.clock, self.distrust = clock(), watch.forget
         self.last, self.now, self.hash = row[0], watch.check(self.clock, row[1]), row[2]
-
-    def set_back(self) -> None:
-        self.now = self.clock
-        self.distrust()
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {COLUMNS} FROM events {where} ORDER BY seq"
@@ -98,7 +94,6 @@ class _Log:
         self._db.execute("DELETE FROM snapshots WHERE campaign = ?", (self._campaign,))
 
     def unload(self, last: int, waiting: Collection[int], emptied: Sequence[int]) -> None:
-        let_move(self._db)
         self._db.create_function("digest_of", 2, digest_of, deterministic=True)
         self._db.execute("CREATE TEMP TABLE IF NOT EXISTS stays (seq INTEGER PRIMARY KEY)")
         self._db.execute("DELETE FROM stays")
@@ -115,7 +110,7 @@ class _Log:
         self._db.execute(old, (self._campaign, last))
 
     def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
-        if self._db.execute("PRAGMA user_version").fetchone() != (MOVES,):
+        if self._db.execute("SELECT 1 FROM digests LIMIT 1").fetchone() is None:
             return {}
         query = "SELECT seq FROM digests WHERE digest = ?"
         each = ((key, self._db.execute(query, (digest_of(self._campaign, key),)).fetchone()) for key in keys)
@@ -138,7 +133,7 @@ class SqliteStore:
             may hold.
 
     Raises:
-        InvalidInput: the file is not a database, belongs to another program or a later version of evenhand, or is a
+        InvalidInput: the file is not a database, belongs to another program or another version of evenhand, or is a
             segment.
         ConcurrentUse: the file was open when this process was forked.
         Damaged: the file is damaged.
@@ -207,7 +202,6 @@ class SqliteStore:
 
     def keep_digests(self, digests: Iterable[tuple[bytes, int]]) -> None:
         with self._writing():
-            let_move(self._db)
             self._db.executemany("INSERT OR REPLACE INTO digests VALUES (?, ?)", digests)
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
