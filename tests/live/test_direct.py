@@ -1,4 +1,4 @@
-"""What `serve` runs answers as `app` does, whether or not a request gets to FastAPI."""
+"""What `serve` runs answers as `app` does, whether or not a request gets to its routes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 import re
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from evenhand.live.http import app
 from evenhand.live.http.app import shell
@@ -112,16 +112,16 @@ def test_verbs_get_to_the_campaign_that_the_path_names(tmp_path):
             assert (last.key, read(last)["case"]) == (f"of {at}", CASE)
 
 
-def test_only_what_is_no_verb_gets_to_fastapi(tmp_path, monkeypatch):
+def test_only_what_is_no_verb_gets_to_the_routes(tmp_path, monkeypatch):
     seen = []
-    call = FastAPI.__call__
+    call = Starlette.__call__
 
     async def noted(self, scope, receive, send):
         if scope["type"] == "http":
             seen.append(scope["path"])
         await call(self, scope, receive, send)
 
-    monkeypatch.setattr(FastAPI, "__call__", noted)
+    monkeypatch.setattr(Starlette, "__call__", noted)
     with serving(shell(opened(tmp_path), token=None, hosts=HOSTS, known=False)) as client:
         for path, body in VERBS:
             client.post(path, json=body)

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Container, Hashable, Mapping
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evenhand.core.checked import shown
@@ -20,18 +20,18 @@ from evenhand.live.http import bodies, changes
 from evenhand.live.http.answers import entry, error_response
 from evenhand.live.http.bodies import parse, receive, receive as body_of
 from evenhand.live.http.changes import CLOCK, ERASE, SWITCH
-from evenhand.live.http.fixed import HEALTHY, Handler, add_probes, readiness_response
+from evenhand.live.http.fixed import HEALTHY, Handler, Operation, readiness_response
 from evenhand.live.http.guard import PLACE, TOKEN, token_of
 from evenhand.live.http.metrics import CONTENT
 from evenhand.live.http.places import Place
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.schemas import KEY, operations, read_operation
+from evenhand.live.http.schemas import KEY, read_operation, verbs as verbs_of
 from evenhand.live.http.service import Hall, Served
 from evenhand.live.log.events import Unknown
 from evenhand.live.worker.verbs import check_text, lookup
 
 Answer = Callable[[bytes, Token, Hashable], Awaitable[Any]]  # of a body, by the token and the client of the request
-_WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))  # as in FastAPI
+_WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))  # as in Starlette
 
 
 class Direct:
@@ -71,13 +71,12 @@ _SINGLES = (SWITCH, ERASE, CLOCK)
 GUARDED = tuple(single.route for single in _SINGLES if single.guarded)
 
 
-def add_routes(
-    made: APIRouter, hall: Hall, name: str, known: bool, tokens: Tokens | None, *, allowed: Container[str]
-) -> None:
-    """Add the routes of one campaign; access control is up to the caller.
+def operations(
+    hall: Hall, name: str, known: bool, tokens: Tokens | None, *, allowed: Container[str]
+) -> list[Operation]:
+    """Return what is answered about one campaign, as it is at present; access control is up to the caller.
 
     Args:
-        made: the routes to which they are added.
         hall: the campaigns of the server.
         name: of the campaign.
         known: whether clients may state known outcomes that declare no range.
@@ -99,11 +98,14 @@ def add_routes(
     async def decision(request: Request) -> Response:
         return JSONResponse(await find_decision(served, request))
 
-    described = {**operations(campaign), **changes.operations(tokens)}
-    for path, answer_ in answers(hall, name, known).items():
-        made.add_api_route(path, _handler(answer_), methods=["POST"], name=path[1:], openapi_extra=described[path])
-    for single in _SINGLES:  # in threads of their own, as reports do not wait for a long fold
-        changes.add(made, campaign, asyncio.to_thread, single, tokens=tokens, allowed=single.route in allowed)
+    described = {**verbs_of(campaign), **changes.operations(tokens)}
+    posts = [Operation("POST", path, _handler(z), described[path]) for path, z in answers(hall, name, known).items()]
+    # In threads of their own, as reports do not wait for a long fold.
+    run, is_allowed = asyncio.to_thread, [single.route in allowed for single in _SINGLES]
+    posts += [
+        changes.operation_of(campaign, run, single, tokens=tokens, allowed=z)
+        for single, z in zip(_SINGLES, is_allowed, strict=True)
+    ]
     reads: dict[str, Handler] = {
         "/report": report_,
         "/metrics": metrics_,
@@ -112,15 +114,16 @@ def add_routes(
         "/healthz": HEALTHY,
         "/readyz": ready,
     }
-    for path, handler in reads.items():
-        extra, route = read_operation(_PARAMETERS.get(path, ())), path[1:].replace("/{number}", " by number")
-        answer = PlainTextResponse if path == "/metrics" else JSONResponse
-        made.add_api_route(path, handler, methods=["GET"], name=route, response_class=answer, openapi_extra=extra)
-    add_probes(made, ready)
+    kinds = {"/metrics": "text/plain"}
+    gets = (
+        Operation("GET", path, handler, read_operation(_PARAMETERS.get(path, ()), kinds.get(path, "application/json")))
+        for path, handler in reads.items()
+    )
+    return [*posts, *gets]
 
 
 def answers(hall: Hall, name: str, known: bool) -> Mapping[str, Answer]:
-    """Return what answers the verbs of one campaign, by path; the arguments are those of `add_routes`."""
+    """Return what answers the verbs of one campaign, by path; the arguments are those of `operations`."""
     verbs: dict[str, Maker] = {
         "/decide": _by_anyone(partial(bodies.decide, accepted=known)),
         "/observe": _by_anyone(bodies.observe),
