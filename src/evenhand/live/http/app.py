@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
@@ -25,8 +23,8 @@ from evenhand.live.http.answers import Refused, error_response
 from evenhand.live.http.fixed import HEALTHY, Handler, Lifespan, Operation, application, not_found, readiness_response
 from evenhand.live.http.guard import Guard, token_in, token_of
 from evenhand.live.http.metrics import CONTENT
-from evenhand.live.http.places import INSIDE, OPEN, Place, Places, below
-from evenhand.live.http.routes import GUARDED, Direct, answers, find_decision, operations
+from evenhand.live.http.places import INSIDE, OPEN, Places, below
+from evenhand.live.http.routes import GUARDED, find_decision, operations
 from evenhand.live.http.schemas import read_operation
 from evenhand.live.http.service import Hall
 from evenhand.live.log.events import Conflict
@@ -190,54 +188,19 @@ def app(
     >>> {"/", "/decide", "/docs"} <= {route.path for route in made.routes}
     True
     """
-    made, outer = _parts(campaigns, token, hosts, known, backups)
-    for layer in outer:
-        made.add_middleware(layer)
-    return made
-
-
-def shell(
-    campaigns: Campaign | Sequence[Campaign],
-    *,
-    token: str | Tokens | None,
-    hosts: Sequence[str],
-    known: bool,
-    backups: Path | None = None,
-) -> ASGIApp:
-    """Build an app that answers as `app` does, for `serve`; only requests other than verbs go to its routes.
-
-    The arguments and errors are those of `app`.
-    """
-    made, outer = _parts(campaigns, token, hosts, known, backups)
-    found: ASGIApp = made
-    for layer in outer:
-        found = layer(app=found)
-    return found
-
-
-def _parts(
-    campaigns: Campaign | Sequence[Campaign],
-    token: str | Tokens | None,
-    hosts: Sequence[str],
-    known: bool,
-    backups: Path | None,
-) -> tuple[Starlette, Sequence[partial[Any]]]:
-    """Make an app without its outer layers, and what makes these, from the inside out."""
     tokens = token if token is None or isinstance(token, Tokens) else Tokens(single=token)
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
     hall = Hall(_checked(campaigns), backups)
     names = list(hall.each)
-    each: Mapping[str, Starlette]
+    each = {name: one(hall, name, known, tokens) for name in names}
     if len(names) == 1:
         made = one(hall, names[0], known, tokens, hall.lifespan)
-        each = {names[0]: one(hall, names[0], known, tokens)}
     else:
-        made, each = several(hall, tokens, hall.lifespan), {name: one(hall, name, known, tokens) for name in names}
+        made = several(hall, tokens, hall.lifespan)
     made.add_middleware(Inside, each=each)
-    direct = {Place(name, path): z for name in names for path, z in answers(hall, name, known).items()}
-    guard = partial(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
-    return made, (partial(Direct, answers=direct), guard)
+    made.add_middleware(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
+    return made
 
 
 def _checked(campaigns: Campaign | Sequence[Campaign]) -> Sequence[Campaign]:

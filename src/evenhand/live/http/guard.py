@@ -26,7 +26,6 @@ HEADERS = [
     (b"cache-control", b"no-store"),
 ]
 TOKEN = "evenhand.token"  # the part of a scope that has the token of an accepted request
-PLACE = "evenhand.place"  # the part that has what its path asks for
 _NUMBER = b"x-request-id"
 _READ = {b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", _NUMBER}
 _READ |= {b"content-length", b"transfer-encoding", b"connection", b"upgrade"}
@@ -132,7 +131,7 @@ class Guard:
         if found is None:
             told = "has another token than those" if b"authorization" in given else "is missing: send it with a token"
             return Refused(401, f"the Authorization header of the request {told} of this server")
-        scope[TOKEN], scope[PLACE] = found, place
+        scope[TOKEN] = found
         if (lacking := place.refusal(found)) is not None:
             return lacking
         own = (b"http://" + host, b"https://" + host)

@@ -25,7 +25,7 @@ from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens, whole
 from evenhand.live.campaigns.upkeep import keeping_up
 from evenhand.live.http.answers import LOG
-from evenhand.live.http.app import shell
+from evenhand.live.http.app import app
 from evenhand.live.http.lines import is_written
 
 try:
@@ -78,7 +78,7 @@ def serve(
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     if backups is not None:
         remove_parts(backups)
-    made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known, backups=backups)
+    made = app(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known, backups=backups)
     raise_limit()
     with _free(host, port):
         listening = socket.create_server((host, port), family=_family(host))
