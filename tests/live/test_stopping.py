@@ -28,7 +28,7 @@ def test_a_server_ends_before_its_clients_do(tmp_path):
     store = f"sqlite:///{tmp_path}/post.db"
     lines = []
     try:
-        env, also = {**os.environ, "EVENHAND_TOKEN": TOKEN}, "refused 1 request with a wrong token, .*\n"
+        env, also = {**os.environ, "EVENHAND_TOKEN": TOKEN}, "refused 1 request with a wrong token, .*\n(ERROR: .*\n)*"
         with server(file, "--store", store, stop=signal.SIGTERM, env=env, also=also) as client:
             right = {"Authorization": f"Bearer {TOKEN}"}
             assert client.post("/decide", json=CASE, headers=right).status_code == 200

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi.responses import JSONResponse
+from starlette.responses import JSONResponse
 
 from evenhand.core.errors import CannotErase, CannotSave, EvenhandError, InvalidInput
 from evenhand.live.log.events import Busy, Conflict, Damaged, Unknown

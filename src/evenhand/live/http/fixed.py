@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib.resources import files
+from typing import NamedTuple
 
-from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.dashboard.reference import reference
 from evenhand.live.http.answers import Refused, error_response
 from evenhand.live.http.places import STATIC
-from evenhand.version import __version__
+from evenhand.live.http.schemas import Schema, description
 
 Handler = Callable[[Request], Awaitable[Response]]
-Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+ErrorHandler = Callable[[Request, Exception], Response | Awaitable[Response]]
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+
+class Operation(NamedTuple):
+    """What an app answers, and describes."""
+
+    method: str
+    path: str
+    handler: Handler
+    described: Schema  # in OpenAPI
 
 
 class Caught:
@@ -48,38 +62,58 @@ class Caught:
             await error_response(error)(scope, receive, send)
 
 
-def bare(title: str, lifespan: Lifespan | None) -> FastAPI:
-    """Make an app without routes, whose errors are JSON."""
-    # FastAPI's documentation pages load scripts from other sites.
-    made = FastAPI(
-        title=title, version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
+def not_found(_: Request, error: Exception) -> Response:
+    """Answer requests for unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    return error_response(Refused(error.status_code, error.detail.lower()), dict(error.headers or {}))
+
+
+def application(
+    title: str,
+    operations: Callable[[], Sequence[Operation]],
+    pages: Mapping[str, Handler],
+    *,
+    missing: ErrorHandler = not_found,
+    lifespan: Lifespan | None = None,
+    unless: Sequence[str] | None = None,
+) -> Starlette:
+    """Make an app, whose errors are JSON; its description, and the page of it, are made when they are asked for.
+
+    Args:
+        title: of the description.
+        operations: returns what it answers; names and ranges in it may change, routes do not.
+        pages: what is in no description, by path.
+        missing: answers requests for unknown paths and methods.
+        lifespan: what begins and ends with the app.
+        unless: the paths that need no token; None if none does.
+    """
+
+    def described() -> Schema:
+        return description(title, [(z.method, z.path, z.described) for z in operations()], unless)
+
+    async def openapi(_: Request) -> Response:
+        return JSONResponse(described())
+
+    async def docs(request: Request) -> Response:
+        return HTMLResponse(reference(described(), str(request.base_url)))
+
+    own = {**pages, "/docs": docs, "/openapi.json": openapi, **{path: _file(path) for path in STATIC}}
+    routes = [Route(z.path, z.handler, methods=[z.method]) for z in operations()]
+    made = Starlette(
+        routes=[*routes, *(Route(path, handler) for path, handler in own.items())],
+        middleware=[Middleware(Caught)],
+        exception_handlers={HTTPException: missing},
+        lifespan=lifespan,
     )
+    made.router.redirect_slashes = False
     add_errors(made)
-    made.add_exception_handler(HTTPException, not_found)
-    made.add_middleware(Caught)
     return made
 
 
-def add_errors(made: FastAPI) -> None:
+def add_errors(made: Starlette) -> None:
     """Make an app answer errors of campaigns as JSON, with the same statuses as `evenhand serve`."""
     for kind in (Refused, EvenhandError):
         made.add_exception_handler(kind, lambda _, error: error_response(error))
-
-
-def add_probes(made: APIRouter, ready: Handler) -> None:
-    """Add HEAD to the probes, as some ask."""
-    for path, handler in {"/healthz": HEALTHY, "/readyz": ready}.items():
-        made.add_api_route(path, handler, methods=["HEAD"], include_in_schema=False)
-
-
-def add_pages(made: FastAPI, pages: dict[str, Handler]) -> None:
-    """Add pages, among them the one that documents the app, and the files that they load."""
-
-    async def docs(request: Request) -> Response:
-        return HTMLResponse(reference(made.openapi(), str(request.base_url)))
-
-    for path, handler in {**pages, "/docs": docs, **{path: _file(path) for path in STATIC}}.items():
-        made.add_api_route(path, handler, methods=["GET"], include_in_schema=False)
 
 
 def readiness_response(reason: str | None, standing: Mapping[str, object]) -> Response:
@@ -104,9 +138,3 @@ def _file(path: str) -> Handler:
         return Response(text, media_type=STATIC[path])
 
     return handle
-
-
-def not_found(_: Request, error: Exception) -> Response:
-    """Answer requests for unknown paths and methods."""
-    assert isinstance(error, HTTPException)
-    return error_response(Refused(error.status_code, error.detail.lower()), dict(error.headers or {}))
