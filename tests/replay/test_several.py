@@ -196,16 +196,16 @@ def test_frames_files_and_pictures(found, tmp_path):
     row = frame[(frame.policy == "lin_cbwk") & (frame.budget == 0.3) & (frame.beyond == "uniform")].iloc[0]
     assert row["mean"] == found.beyond(found["lin_cbwk", 0.3], "uniform").mean
     written = {path.name: path for path in found.write(tmp_path / "out")}
-    assert set(written) == {"results.json", "replay.parquet", "replay.png", "report.html"}
+    assert set(written) == {"results.json", "replay.parquet", "replay.svg", "report.html"}
     pd.testing.assert_frame_equal(pd.read_parquet(written["replay.parquet"]), frame)
     rows = pd.json_normalize(json.loads(written["results.json"].read_text())["rows"])
     here = rows[(rows.system == "lin_cbwk") & (rows["at.budget"] == 0.3) & (rows.metric == "visit beyond uniform")]
     assert here["mean"].item() == row["mean"]
     assert found.headline() in found._repr_html_()
     assert found.headline() in str(found)
-    assert [a.get_title() for a in found.plot().axes][:2] == [
-        "visit per round beyond pgd",
-        "visit per round beyond uniform",
+    assert [part.title for part in found.plot().charts][:2] == [
+        "Differences: visit per round beyond pgd",
+        "Differences: visit per round beyond uniform",
     ]
 
 
@@ -253,7 +253,7 @@ def test_the_command(files, tmp_path, capsys):
     told = capsys.readouterr()
     assert told.err.count("8 runs in") == 6
     assert "visit per round  budget" in told.out
-    assert "replay.png" in told.out
+    assert "replay.svg" in told.out
     assert main([*command, "--resume", "--out", str(tmp_path / "one")]) == 0
     assert main([*command, "--resume", "--out", str(tmp_path / "one")]) == 0
     first, second = capsys.readouterr().out.split("written:")[:2]

@@ -152,6 +152,17 @@ def both(draw: Callable[[float], str]) -> str:
     return f'{draw(NARROW)}<div class="broad">{draw(BROAD)}</div>'
 
 
+def broad(chart: str) -> tuple[str, float]:
+    """Return the broad one of the two drawings of `both`, and its height.
+
+    >>> broad(both(lambda width: svg("nothing", width, 20.0, [])))[1]
+    20.0
+    """
+    drawing = chart.partition('<div class="broad">')[2].removesuffix("</div>")
+    view = drawing.partition('viewBox="')[2].partition('"')[0]
+    return drawing, float(view.split()[3])
+
+
 def svg(words: str, width: float, height: float, parts: Iterable[str]) -> str:
     """Wrap a drawing as a chart with its description in words.
 
