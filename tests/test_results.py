@@ -110,6 +110,7 @@ def test_a_picture_is_one_svg_in_which_nothing_runs(found, tmp_path):
     chart = next(z for z in drawing if z.tag.endswith("svg"))
     assert float(chart.get("y")) + float(chart.get("height")) < float(drawing.get("height"))
     assert found.plot()._repr_html_().count("<") == 1  # an image
+    assert repr(found.plot()) == f"Picture of 1 charts: {found.headline()}"
 
 
 def test_a_result_without_charts_leaves_no_picture(found, tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.replay import Execution, Runs, execution, replay_log, replay_several
 from evenhand.replay.measures import Difference
 from evenhand.replay.tables import most
-from evenhand.report import rows, style
+from evenhand.report.picture import Picture
 from evenhand.run import simulate
 from tests.replay import shop
 from tests.waits import LONG
@@ -138,7 +138,7 @@ def test_without_resamples_nothing_is_said_of_chance(files):
 def test_the_title_of_many_recipes_has_two_lines(found, over):
     names = ["resolving", "ucb", "two_stage", "uniform"]
     said = most({name: [0.1] * len(found) for name in names}, over, "visit", lambda best, other: found)
-    assert style.wrap(said, rows.WIDTH - 2 * style.EDGE, style.HEADLINE).count("\n") <= 1, said
+    assert Picture(said, ()).svg().count('class="headline"') <= 2, said
 
 
 def test_the_title_names_the_best_recipe_that_keeps_to_the_budget_and_the_next():

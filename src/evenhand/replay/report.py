@@ -25,13 +25,12 @@ from evenhand.replay.tables import Tables, differences, others, uses
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance, of_rounds
 from evenhand.report.charts import Bar
-from evenhand.report.credit_lines import with_credit
 from evenhand.report.intervals import Interval
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
 from evenhand.report.result import Evaluation, Records, warnings
 from evenhand.report.results import Measurement
-from evenhand.report.summary import Ending, endings
+from evenhand.report.summary import Ending, endings, with_credit
 from evenhand.report.tables import Table
 
 WIDTH = 120  # characters of a line

@@ -76,6 +76,9 @@ class Picture(NamedTuple):
             part.write_text(self.svg(), encoding="utf-8")
         return path
 
+    def __repr__(self) -> str:
+        return f"Picture of {len(self.charts)} charts: {self.headline}"
+
     def _repr_html_(self) -> str:
         data = b64encode(self.svg().encode()).decode()
         return f'<img alt="{escape(self.headline)}" src="data:image/svg+xml;base64,{data}">'
