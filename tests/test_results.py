@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from evenhand.core.errors import InvalidInput
 from evenhand.offline.scores import Estimate
 from evenhand.report import charts
 from evenhand.report.charts import Bar
 from evenhand.report.intervals import Interval
-from evenhand.report.page import Part
+from evenhand.report.page import Page, Part
 from evenhand.report.picture import Picture
 from evenhand.report.result import Column, Evaluation, Records, cells_of, names_of
 from evenhand.report.tables import Table
@@ -116,6 +117,23 @@ def test_a_picture_is_one_svg_in_which_nothing_runs(found, tmp_path):
 def test_a_result_without_charts_leaves_no_picture(found, tmp_path, monkeypatch):
     monkeypatch.setattr(Sales, "parts", lambda self: iter(()))
     assert [path.name for path in found.write(tmp_path)] == ["results.json", "sales.parquet", "report.html"]
+
+
+def test_nothing_half_written_stays(found, tmp_path, monkeypatch):
+    found.write(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def full(self, path, *rest, **more):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    with pytest.raises(InvalidInput, match="No space left"):
+        Sales({"new": 1.0}).write(tmp_path)
+    assert (tmp_path / "sales.parquet").read_bytes() == before["sales.parquet"]
+    assert {path.name for path in tmp_path.iterdir()} == set(before)
+    monkeypatch.setattr(Page, "html", lambda self: "\ud800half")  # no text: written with a mark in its place
+    assert found.page().write(tmp_path / "report.html").read_bytes() == b"?half"
 
 
 def test_intervals_are_drawn_to_scale():

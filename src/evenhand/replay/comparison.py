@@ -11,18 +11,16 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
-from evenhand.logs.checks import Checks, refusal, scope
+from evenhand.logs.checks import refusal, scope
 from evenhand.logs.settings import BLIND
-from evenhand.problem.problem import Problem
 from evenhand.replay.execution import Runs
 from evenhand.replay.measures import ALL, SERVED, Cell, Difference
-from evenhand.replay.report import OF_MEANS
+from evenhand.replay.report import ReplayResult
 from evenhand.replay.tables import beyond, differences, most, others, plain_legend, uses
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance, of_rounds
 from evenhand.report.page import Part
-from evenhand.report.quantities import objective_name
-from evenhand.report.result import Evaluation, Records, warnings
+from evenhand.report.result import Records
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number
 from evenhand.report.tables import Table
@@ -47,45 +45,25 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Replays(Evaluation):
+class Replays(ReplayResult):
     """Several recipes within several budgets on one log; print it to see its table.
 
     Args:
-        log, problem_file: names of the files.
-        problem: the problem of the file.
+        log, problem_file, problem, missing, rows, averages, checks, notes: as of `ReplayResult`.
         cells: one per budget and recipe, those of the first budget first.
-        missing: what was not run because of an interrupt.
-        rows: the number of rows of the log that were used.
-        averages: what the log says of policies that play without a replay, in a sentence.
-        checks: what is wrong with the log, a sentence each; None if nothing was found.
-        notes: remarks about the log and the recipes.
         runs: the shuffles and resamples of each cell.
     """
 
-    name: ClassVar[str] = "replay"
     kind: ClassVar[str] = "replay of several"
-    errors: ClassVar[str] = OF_MEANS
+    per: ClassVar[str] = "per policy and budget"
 
-    log: str
-    problem_file: str
-    problem: Problem
     cells: tuple[Cell, ...]
-    missing: tuple[str, ...]
-    rows: int
-    averages: str
-    checks: Checks
-    notes: tuple[str, ...]
     runs: Runs
 
     @property
-    def interrupted(self) -> bool:
-        """Whether cells are missing because of an interrupt."""
-        return bool(self.missing)
-
-    @property
-    def objective(self) -> str:
-        """The name of what is maximised."""
-        return objective_name(self.problem)
+    def sampling(self) -> Runs:
+        """The shuffles of the log and the resamples of its rows."""
+        return self.runs
 
     def __getitem__(self, key: str | tuple[str, float]) -> Cell:
         """Find a cell by its recipe, or by its recipe and its rate."""
@@ -108,18 +86,13 @@ class Replays(Evaluation):
         return tuple(dict.fromkeys([self.cells[0].policy, BLIND])) if self.cells else ()
 
     @property
-    def _allowed(self) -> tuple[Allowance, ...]:
+    def allowed(self) -> tuple[Allowance, ...]:
         """The budget of the file, or each of several by which it was replaced."""
         rates = dict.fromkeys(cell.rate for cell in self.cells if cell.rate is not None)
         return tuple(a._replace(rate=rate or a.rate) for a in of_rounds(self.problem) for rate in rates or [None])
 
-    def sentences(self) -> Iterator[str]:
-        """Yield the sentences that follow the headline."""
-        if self.interrupted:
-            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
-        yield from (f"{line}." for line in self._totals())
-        yield from allowances.sentences(self._allowed)
-        yield f"{self.averages}."
+    def details(self) -> Iterator[str]:
+        """Yield who used more than a budget, did not serve all rounds, or came to the end of the log."""
         yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
@@ -127,8 +100,8 @@ class Replays(Evaluation):
                 yield f"{cell.name} served {served.mean:.1%} of the rounds; the others count 0."
         yield from (f"{line}." for line in self._short())
 
-    def _totals(self) -> Iterator[str]:
-        """Say what recipes bring over the horizon, if the log can tell."""
+    def totals(self) -> Iterator[str]:
+        """Yield what recipes bring over the horizon, if the log can tell."""
         if refusal(self.checks) is None and self.cells:
             means = {cell.name: cell.digest(self.objective).mean for cell in self.cells}
             yield from allowances.over_horizon(self.problem, means, None, BLIND, scope(self.checks))
@@ -183,21 +156,11 @@ class Replays(Evaluation):
         """Return the differences of two recipes, one per budget."""
         return [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
 
-    def heading(self) -> Iterator[str]:
-        """Yield the lines above the table: runs, budgets, what is wrong, and remarks."""
-        resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
-        per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
-        yield f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
-        yield from allowances.lines(self._allowed)
-        yield from warnings(self.checks)
-        yield from (f"note: {note}" for note in self.notes)
-
     def text(self) -> str:
         """Return what is printed: the headline, the table, and which runs ended early or used too much."""
-        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
-        parts.append("\n".join(self.heading()))
+        parts = self.opening()
         if self.cells:
-            parts += ["\n".join([self.headline(), *self._totals()]), *map(str, self.tables())]
+            parts += ["\n".join([self.headline(), *self.totals()]), *map(str, self.tables())]
             parts += [plain_legend(self.runs.bootstrap), "\n".join([*self._spent(), *self._short()])]
         return "\n\n".join(filter(None, parts))
 
@@ -249,18 +212,6 @@ class Replays(Evaluation):
             if self.problem.until is None and short.any():
                 at = f"{run.rounds[short].min():,.0f}"
                 yield f"{cell.name}: {short.sum()} of {len(short)} runs came to the end of the log, from round {at} on"
-
-    def inputs(self) -> dict[str, object]:
-        """Return what the numbers depend on, by name."""
-        return {
-            "log": self.log,
-            "problem": self.problem_file,
-            "rows": self.rows,
-            "horizon": self.problem.horizon,
-            "replicas": self.runs.replicas,
-            "bootstrap": self.runs.bootstrap,
-            "seed": self.runs.seed,
-        } | allowances.setting(self._allowed)
 
     def results(self) -> Results:
         """Collect the rows of `results.json`, whose settings have the headline too."""

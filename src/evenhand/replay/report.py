@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
@@ -20,6 +21,7 @@ from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import measures as spans, tables as legends
+from evenhand.replay.execution import Runs
 from evenhand.replay.measures import ALL, SERVED, Difference, Digest, Measure, Run, measures
 from evenhand.replay.tables import Tables, differences, others, uses
 from evenhand.report import allowances, charts
@@ -34,7 +36,6 @@ from evenhand.report.summary import Ending, endings, with_credit
 from evenhand.report.tables import Table
 
 WIDTH = 120  # characters of a line
-OF_MEANS = "of the mean over the shuffles, for the population behind the log"
 SPANS = (
     "Bars are parts of what each span allows or asks for, on average over the shuffles; at the line it is all of it."
 )
@@ -54,49 +55,125 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Replay(Evaluation):
-    """The result of a replay; print it to see its tables.
+class ReplayResult(Evaluation):
+    """A result by runs of policies on a log.
 
     Args:
         log, problem_file: names of the files.
         problem: the problem of the file.
-        settings: the recipe and the model under test.
-        runs: one per system, the policy under test first.
-        missing: systems that were not run because of an interrupt.
+        missing: what was not run because of an interrupt.
         rows: the number of rows of the log that were used.
-        left_out_rows: the number of rows that were left out.
-        left_out: one line per reason for leaving out rows.
         averages: what the log says of policies that play without a replay, in a sentence.
         checks: what is wrong with the log, a sentence each; None if nothing was found.
-        notes: remarks about the log.
-        shuffles, bootstrap: runs per system.
-        seed: the seed of all random numbers.
+        notes: remarks about the log and the policies.
     """
 
     name: ClassVar[str] = "replay"
-    kind: ClassVar[str] = "replay"
-    errors: ClassVar[str] = OF_MEANS
+    errors: ClassVar[str] = "of the mean over the shuffles, for the population behind the log"
+    per: ClassVar[str]  # what has so many runs
 
     log: str
     problem_file: str
     problem: Problem
-    settings: Settings
-    runs: tuple[Run, ...]
     missing: tuple[str, ...]
     rows: int
-    left_out_rows: int
-    left_out: tuple[str, ...]
     averages: str
     checks: Checks
     notes: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def sampling(self) -> Runs:
+        """The shuffles of the log and the resamples of its rows."""
+
+    @abstractmethod
+    def totals(self) -> Iterator[str]:
+        """Yield what policies bring over the horizon, if the log can tell."""
+
+    @abstractmethod
+    def details(self) -> Iterator[str]:
+        """Yield sentences on budgets and rounds, which follow those on what policies bring."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether something is missing because of an interrupt."""
+        return bool(self.missing)
+
+    @property
+    def objective(self) -> str:
+        """The name of what is maximised."""
+        return objective_name(self.problem)
+
+    @property
+    def allowed(self) -> tuple[Allowance, ...]:
+        """What the budgets of the file allow."""
+        return of_rounds(self.problem)
+
+    def inputs(self) -> dict[str, object]:
+        """Return what the numbers depend on, by name."""
+        own = {"log": self.log, "problem": self.problem_file, "rows": self.rows, "horizon": self.problem.horizon}
+        return own | asdict(self.sampling) | allowances.setting(self.allowed)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentences that follow the headline."""
+        if self.interrupted:
+            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
+        yield from (f"{line}." for line in self.totals())
+        yield from allowances.sentences(self.allowed)
+        yield f"{self.averages}."
+        yield from self.details()
+
+    def heading(self) -> Iterator[str]:
+        """Yield the lines above the tables: runs, budgets, rows that were left out, what is wrong, and remarks."""
+        runs, horizon = self.sampling, f"{self.problem.horizon:,} accepted rounds"
+        length = f"horizon {horizon}" if self.problem.until is None else f"about {horizon} until {self.problem.until}"
+        resamples = f" and {runs.bootstrap} bootstrap resamples" if runs.bootstrap else ""
+        many = f"{self.per} {runs.replicas} shuffles{resamples}, seed {runs.seed}"
+        yield f"{self.log}: {self.rows:,} rows, {length}; {many}"
+        yield from allowances.lines(self.allowed)
+        yield from self.left()
+        yield from warnings(self.checks)
+        yield from (f"note: {note}" for note in self.notes)
+
+    def left(self) -> Iterator[str]:
+        """Yield which rows were left out."""
+        yield from ()
+
+    def opening(self) -> list[str]:
+        """Return the first blocks of a text: what is missing, and the heading."""
+        missing = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.missing else []
+        return [*missing, "\n".join(self.heading())]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Replay(ReplayResult):
+    """The result of a replay; print it to see its tables.
+
+    Args:
+        log, problem_file, problem, missing, rows, averages, checks, notes: as of `ReplayResult`.
+        settings: the recipe and the model under test.
+        runs: one per system, the policy under test first.
+        left_out_rows: the number of rows that were left out.
+        left_out: one line per reason for leaving out rows.
+        shuffles, bootstrap: runs per system.
+        seed: the seed of all random numbers.
+    """
+
+    kind: ClassVar[str] = "replay"
+    per: ClassVar[str] = "per system"
+
+    settings: Settings
+    runs: tuple[Run, ...]
+    left_out_rows: int
+    left_out: tuple[str, ...]
     shuffles: int
     bootstrap: int
     seed: int
 
     @property
-    def interrupted(self) -> bool:
-        """Whether systems are missing because of an interrupt."""
-        return bool(self.missing)
+    def sampling(self) -> Runs:
+        """The shuffles of the log and the resamples of its rows."""
+        return Runs(replicas=self.shuffles, bootstrap=self.bootstrap, seed=self.seed)
 
     @cached_property
     def measured(self) -> dict[str, dict[str, tuple[Measure, Digest]]]:
@@ -121,7 +198,7 @@ class Replay(Evaluation):
             return "Nothing has finished"
         if (refused := refusal(self.checks)) is not None:
             return refused
-        first, name = self.runs[0].name, objective_name(self.problem)
+        first, name = self.runs[0].name, self.objective
         beyond, part = self.beyond(first), self.served.get(first)
         served = "" if part is None else f"; it served {part:.1%} of the rounds"
         if beyond is None:
@@ -132,17 +209,7 @@ class Replay(Evaluation):
 
     def inputs(self) -> dict[str, object]:
         """Return what the numbers depend on, by name."""
-        return {
-            "log": self.log,
-            "problem": self.problem_file,
-            "rows": self.rows,
-            "left_out": list(self.left_out),
-            "horizon": self.problem.horizon,
-            "replicas": self.shuffles,
-            "bootstrap": self.bootstrap,
-            "seed": self.seed,
-            "policy": self.settings.to_dict(),
-        } | allowances.setting(self._allowed)
+        return super().inputs() | {"left_out": list(self.left_out), "policy": self.settings.to_dict()}
 
     def measurements(self) -> Iterator[Measurement]:
         """Yield every measure; its spread and its standard error over shuffles are metrics of their own."""
@@ -152,27 +219,23 @@ class Replay(Evaluation):
                 if value is not None:
                     yield Measurement(line.system, {}, f"{line.measure}: {title}", value)
 
-    def sentences(self) -> Iterator[str]:
-        """Yield the sentences that follow the headline."""
-        if self.interrupted:
-            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
-        if self.runs:
-            yield from (f"{line}." for line in self._totals())
-            yield from allowances.sentences(self._allowed)
-            yield f"{self.averages}."
-            found = self.measured[self.runs[0].name]
-            for s in self.layout.budgets:
-                d = found[f"{s.outcome} used"][1]
-                mean, total, most = (amount(z, 6) for z in (d.mean, s.total, d.worst or 0.0))
-                yield f"{s.outcome}: {mean} of {total} used on average, {most} at most."
-            yield from (" ".join(line.split()) for line in self._promises())
-            for name, part in self.served.items():
-                yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
+    def details(self) -> Iterator[str]:
+        """Yield what the policy under test used, what it keeps, and who did not serve all rounds."""
+        if not self.runs:
+            return
+        found = self.measured[self.runs[0].name]
+        for s in self.layout.budgets:
+            d = found[f"{s.outcome} used"][1]
+            mean, total, most = (amount(z, 6) for z in (d.mean, s.total, d.worst or 0.0))
+            yield f"{s.outcome}: {mean} of {total} used on average, {most} at most."
+        yield from (" ".join(line.split()) for line in self._promises())
+        for name, part in self.served.items():
+            yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
 
-    def _totals(self) -> Iterator[str]:
-        """Say what systems bring over the horizon, if the log can tell."""
-        name, first = objective_name(self.problem), self.runs[0].name
-        if refusal(self.checks) is None:
+    def totals(self) -> Iterator[str]:
+        """Yield what systems bring over the horizon, if the log can tell."""
+        if self.runs and refusal(self.checks) is None:
+            name, first = self.objective, self.runs[0].name
             means = {system: found[name][1].mean for system, found in self.measured.items()}
             yield from allowances.over_horizon(self.problem, means, self.beyond(first), BLIND, scope(self.checks))
 
@@ -193,7 +256,7 @@ class Replay(Evaluation):
         if not self.runs:
             return
         names, layout = [run.name for run in self.runs], self.layout
-        title = f"{objective_name(self.problem)} per round beyond {BLIND}"
+        title = f"{self.objective} per round beyond {BLIND}"
         yield from differences(title, [d for d in map(self.beyond, names) if d is not None], layout.objective())
         marks = {SERVED: [self.measured[n][SERVED][1].mean for n in names]} if self.served else {}
         yield from uses(names, layout.used(), marks, tuple(layout.outcomes()))
@@ -232,7 +295,7 @@ class Replay(Evaluation):
 
     def beyond(self, system: str) -> Interval | None:
         """Return by how much a system exceeds `uniform`, with its interval; None for that itself, or without it."""
-        found = self.measured[system].get(f"{objective_name(self.problem)} minus {BLIND}")
+        found = self.measured[system].get(f"{self.objective} minus {BLIND}")
         if found is None or system == BLIND:
             return None
         return Difference.of(found[1], self.bootstrap).named(system)
@@ -243,10 +306,9 @@ class Replay(Evaluation):
         Args:
             errors: whether tables have standard errors, spreads and worst runs in place of intervals.
         """
-        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
-        parts.append("\n".join(self.heading()))
+        parts = self.opening()
         if self.runs:
-            parts.append("\n".join(textwrap.fill(line, WIDTH) for line in (self.headline(), *self._totals())))
+            parts.append("\n".join(textwrap.fill(line, WIDTH) for line in (self.headline(), *self.totals())))
             legend = self._legend() if errors else legends.plain_legend(self.bootstrap)
             parts += [*self._tables(errors), legend, *self._promises(), "\n".join(self._ends())]
         return "\n\n".join(p for p in parts if p)
@@ -257,29 +319,11 @@ class Replay(Evaluation):
         parts = {part for part in Digest._fields if any(getattr(d, part) is not None for d in shown)}
         return legends.legend(parts, self.shuffles, self.bootstrap, self.runs[0].orders)
 
-    def heading(self) -> Iterator[str]:
-        """Yield the lines above the tables: runs, budgets, rows that were left out, what is wrong, and remarks."""
-        resamples = f" and {self.bootstrap} bootstrap resamples" if self.bootstrap else ""
-        yield (
-            f"{self.log}: {self.rows:,} rows, {self._length}; per system "
-            f"{self.shuffles} shuffles{resamples}, seed {self.seed}"
-        )
-        yield from allowances.lines(self._allowed)
+    def left(self) -> Iterator[str]:
+        """Yield which rows were left out."""
         if self.left_out_rows:
             yield f"left out of {self.rows + self.left_out_rows:,} rows:"
             yield from (f"  {reason}" for reason in self.left_out)
-        yield from warnings(self.checks)
-        yield from (f"note: {note}" for note in self.notes)
-
-    @property
-    def _allowed(self) -> tuple[Allowance, ...]:
-        return of_rounds(self.problem)
-
-    @property
-    def _length(self) -> str:
-        if self.problem.until is not None:
-            return f"about {self.problem.horizon:,} accepted rounds until {self.problem.until}"
-        return f"horizon {self.problem.horizon:,} accepted rounds"
 
     def tables(self) -> Iterator[Table]:
         """Yield the tables, that of the objective first."""
