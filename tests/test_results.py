@@ -24,6 +24,7 @@ COLUMNS = (
     Column(("worth", "se", "low", "high"), "sale", lambda z: Estimate(z, 0.1)),
     Column(("by model",), "sale by the model", lambda z: Estimate(z, 0.1)),
     Column((), "cost", lambda z: Estimate(2.0 * z, float("nan"))),
+    Column(("used", "", "used from", "used to"), "used", lambda z: Estimate(z, 0.1)),
     Column(("cases",), "", lambda z: 10.0 * z),
     Column(("bound",), "bound", lambda z: None if z < 1.0 else 1.0),
 )
@@ -75,7 +76,9 @@ def found():
 
 def test_a_column_is_declared_once_for_frames_and_json(found, tmp_path):
     frame = found.to_frame()
-    assert list(frame.columns) == ["policy", "worth", "se", "low", "high", "by model", "cases", "bound"]
+    used = ["used", "used from", "used to"]
+    assert list(frame.columns) == ["policy", "worth", "se", "low", "high", "by model", *used, "cases", "bound"]
+    assert frame["used to"].tolist() == frame.high.tolist()
     assert frame.iloc[1][["worth", "se", "by model", "cases", "bound"]].tolist() == [1.5, 0.1, 1.5, 15.0, 1.0]
     assert frame.bound.isna().tolist() == [True, False]
     written = {path.name: path for path in found.write(tmp_path / "new")}
@@ -86,7 +89,8 @@ def test_a_column_is_declared_once_for_frames_and_json(found, tmp_path):
     assert rows["uniform", "sale"]["se"] == 0.1
     assert rows["uniform", "sale: 95 %, low"]["mean"] == frame.low[1]
     assert [metric for system, metric in rows if system == NASTY] == [
-        *("sale", "sale: 95 %, low", "sale: 95 %, high", "sale by the model", "cost")
+        *("sale", "sale: 95 %, low", "sale: 95 %, high", "sale by the model", "cost"),
+        *("used", "used: 95 %, low", "used: 95 %, high"),
     ]
     assert rows["uniform", "sale by the model"]["se"] is None  # no error has a name
 
