@@ -15,7 +15,7 @@ from evenhand.report.charts import Bar
 from evenhand.report.intervals import Interval
 from evenhand.report.page import Page, Part
 from evenhand.report.picture import Picture
-from evenhand.report.result import Column, Evaluation, Records, cells_of, names_of
+from evenhand.report.results import Column, Evaluation, Records, cells_of, names_of
 from evenhand.report.tables import Table
 from tests.pages import self_contained
 

@@ -26,7 +26,7 @@ from evenhand.logs.checks.propensities import misfit
 from evenhand.offline import Evidence, assign, curve, value
 from evenhand.problem import Budget, Outcome, Problem
 from evenhand.replay import Execution, Runs, replay_log, replay_several
-from evenhand.report.result import warnings
+from evenhand.report.results import warnings
 from tests.replay import shop
 from tests.replay.alarms import AREAS, TOWNS, drawn
 

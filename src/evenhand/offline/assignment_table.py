@@ -29,7 +29,7 @@ from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Bar
 from evenhand.report.page import Part
-from evenhand.report.result import Result, warnings
+from evenhand.report.results import Result, warnings
 from evenhand.report.tables import Table
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from evenhand.offline.scores import Estimate, Z, student
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance
 from evenhand.report.intervals import BOUNDS, SINGLE, Interval
-from evenhand.report.result import Evaluation, warnings
+from evenhand.report.results import Evaluation, warnings
 
 
 class Counted(NamedTuple):

@@ -20,8 +20,7 @@ from evenhand.offline.whom import ForWhom
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.page import Part
-from evenhand.report.result import Column, Records, cells_of, names_of
-from evenhand.report.results import Measurement
+from evenhand.report.results import Column, Measurement, Records, cells_of, names_of
 from evenhand.report.tables import Table, printed
 
 CAVEAT = (

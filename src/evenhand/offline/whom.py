@@ -32,8 +32,7 @@ from evenhand.offline.scores import Estimate, blocks, reach
 from evenhand.report import charts
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
-from evenhand.report.result import Records
-from evenhand.report.results import Measurement
+from evenhand.report.results import Measurement, Records
 from evenhand.report.tables import Table
 
 BANDS = 4  # of numbers, each with about as many rows

@@ -20,8 +20,7 @@ from evenhand.replay.tables import beyond, differences, most, others, plain_lege
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance, of_rounds
 from evenhand.report.page import Part
-from evenhand.report.result import Records
-from evenhand.report.results import Measurement, Results
+from evenhand.report.results import Measurement, Records, Results
 from evenhand.report.summary import number
 from evenhand.report.tables import Table
 

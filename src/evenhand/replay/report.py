@@ -30,8 +30,7 @@ from evenhand.report.charts import Bar
 from evenhand.report.intervals import Interval
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
-from evenhand.report.result import Evaluation, Records, warnings
-from evenhand.report.results import Measurement
+from evenhand.report.results import Evaluation, Measurement, Records, warnings
 from evenhand.report.summary import Ending, endings, with_credit
 from evenhand.report.tables import Table
 
