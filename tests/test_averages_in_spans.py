@@ -169,7 +169,7 @@ def test_a_file_states_them_and_the_report_says_what_each_day_has(tmp_path):
     assert line.split()[3:6] == ["0.1", f"{gaps[:, 1].mean():.4f}", f"{gaps[:, 1].max():.4f}"]
     said = (tmp_path / "out" / "results.json").read_text()
     assert f"post gap by town {names(found.problem, parity)[1]}" in said
-    assert (tmp_path / "out" / "spans.png").stat().st_size > 1000
+    assert [part.title for part in found.plot().charts][-1] == f"post / visit in each span, by {found.runs[0].name}"
 
 
 def _visits(trace):

@@ -84,7 +84,7 @@ class Page:
         yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
         yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
         yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        style = files("evenhand.report").joinpath("page.css").read_text("utf-8")
+        style = "".join(files("evenhand.report").joinpath(z).read_text("utf-8") for z in ("charts.css", "page.css"))
         yield f"<title>{escape(self.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n<header>"
         yield f"<h1>{escape(self.title)}</h1>"
         yield from (f"<p>{escape(z)}</p>" for z in self.sentences)

@@ -214,7 +214,7 @@ class Trace:
     @property
     def locked_in(self) -> tuple[LockIn, ...]:
         """The replicas that may be locked in: they play one action alone, and end clearly below the others."""
-        from evenhand.report.lock_ins import Last, lock_ins
+        from evenhand.report.summary import Last, lock_ins
 
         if self.same is None or self.same_since is None or not len(self.elapsed):
             return ()
@@ -244,9 +244,8 @@ class Trace:
         way, what depends on them has two lines: what arrived, and where there is a truth, what is to be expected of all
         plays.
         """
-        from evenhand.report.credit_lines import credits_of, spans_of, with_credit
         from evenhand.report.quantities import at_true_means, quantities
-        from evenhand.report.summary import Ending, Line, Summary
+        from evenhand.report.summary import Ending, Line, Summary, credits_of, spans_of, with_credit
 
         promised, lines = [s for s, _ in with_credit(self.problem, self.credits)], []
         used = self.elapsed[-1] / self.problem.horizon
