@@ -53,25 +53,25 @@ goals/test_resolving.py::test_shares_of_a_round_add_up_to_exactly_one
 goals/test_resolving.py::test_the_rest_of_a_part_is_taken_to_be_as_planned
 goals/test_resolving.py::test_what_is_not_observed_is_planned_as_what_is goals/test_resolving_lists.py
 goals/test_two_stage.py::test_nothing_is_overspent_and_prices_start_after_the_first_stage goals/test_uses.py
-live/test_against.py live/test_alert_rules.py live/test_archives.py live/test_audit_in_parallel.py live/test_browser.py
+live/test_contrast.py live/test_alert_rules.py live/test_archives.py live/test_audit_in_parallel.py live/test_browser.py
 live/test_busy.py live/test_clipped.py live/test_commits.py live/test_copies.py
 live/test_corrections.py::test_a_storm_is_learned_a_little_at_every_request
 live/test_corrections.py::test_folds_of_corrections_cost_no_more_than_one_and_a_half_of_the_log live/test_crowds.py
-live/test_doors.py live/test_erasing.py live/test_faults.py live/test_frozen.py live/test_going_on.py
+live/test_doors.py live/test_erasing.py live/test_faults.py live/test_frozen.py live/test_horizon.py
 live/test_heads.py live/test_http_erasing.py live/test_http_life.py live/test_http_security.py
-live/test_golden.py live/test_kept_problem.py live/test_learning_beside.py
+live/test_golden.py live/test_problem_files.py live/test_learning_beside.py
 live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/test_lines.py live/test_postgres.py
 live/test_postgres_failures.py
-live/test_restored.py::test_over_http_what_was_lost_is_a_404
-live/test_restored.py::test_random_restores_enter_no_outcome_of_a_lost_decision
-live/test_restored.py::test_reports_metrics_and_audits_say_that_decisions_may_be_missing
+live/test_restores.py::test_over_http_what_was_lost_is_a_404
+live/test_restores.py::test_random_restores_enter_no_outcome_of_a_lost_decision
+live/test_restores.py::test_reports_metrics_and_audits_say_that_decisions_may_be_missing
 live/test_routers.py live/test_runs.py live/test_runs_of_lives.py
 live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py
 live/test_serve.py::test_it_hears_that_it_shall_stop_once_it_has_said_that_it_is_ready live/test_several.py
 live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py live/test_switching.py
-live/test_switching_beside.py live/test_tally_kept.py live/test_taught.py live/test_upkeep.py
-live/test_why.py::test_the_outcomes_that_were_expected_are_those_of_the_worth_without_a_bonus
-live/test_why.py::test_the_parts_add_up_to_the_difference_of_worths malformed/test_asked_of_logs.py
+live/test_switching_beside.py live/test_tally_snapshots.py live/test_teaching.py live/test_upkeep.py
+live/test_reasons.py::test_the_outcomes_that_were_expected_are_those_of_the_worth_without_a_bonus
+live/test_reasons.py::test_the_parts_add_up_to_the_difference_of_worths malformed/test_asked_of_logs.py
 malformed/test_rounds.py
 models/test_aggregation.py::test_the_loss_is_that_of_the_best_expert_plus_a_constant_for_every_sequence
 models/test_aggregation.py::test_the_regret_on_a_smooth_function_grows_like_the_rate_of_its_class

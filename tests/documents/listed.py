@@ -99,7 +99,7 @@ USES = "tests/test_gallery.py::test_a_use_runs_and_draws"
 ELSEWHERE = {
     "evenhand demo": SHOWN,
     "make demo": SHOWN,
-    "evenhand problem sqlite:///out/email.db > email.toml": "tests/live/test_kept_problem.py"
+    "evenhand problem sqlite:///out/email.db > email.toml": "tests/live/test_problem_files.py"
     "::test_it_is_printed_edited_and_switched_to",
     "evenhand warm": "tests/test_warm.py::test_a_service_finds_all_that_it_needs",
     "evenhand reproduce allocation --figure 2a --data DIR": "tests/experiments/test_allocation.py"
@@ -116,7 +116,7 @@ ELSEWHERE = {
                     "tests/live/test_deploy.py::test_compose_decides_in_postgresql"),
     "make bench-peers": "tests/test_peers.py::test_a_tiny_run_without_peers",
     "python -m benchmarks.peers rounds batches": "tests/test_peers.py::test_a_tiny_run_without_peers",
-    "python -m tests.live.restores 1000": "tests/live/test_restored.py"
+    "python -m tests.live.restores 1000": "tests/live/test_restores.py"
     "::test_random_restores_enter_no_outcome_of_a_lost_decision",
     "python -m tests.notebooks": "tests/notebooks/test_notebooks.py::test_a_notebook_runs_and_shows_what_is_stored",
     **dict.fromkeys(("python -m tests.tables NAME", 'python -m tests.tables NAME "COMMAND"'),

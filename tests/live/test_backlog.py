@@ -1,7 +1,6 @@
 """Decisions that wait take little memory and little of a snapshot, and are what they were, bit for bit."""
 
 import io
-import json
 import tracemalloc
 
 import numpy as np
@@ -98,30 +97,7 @@ def test_a_waiting_decision_takes_500_bytes_of_memory_and_of_a_snapshot():
     assert empty.bytes < 100 * 5_000  # the tables shrink as later decisions come
 
 
-def test_an_erasure_of_an_earlier_version_keeps_decisions_that_wait_in_an_earlier_form():
-    campaign = eh.Campaign.open(MemoryStore(), "shop", POLICY)
-    for i in range(12):
-        campaign.decide(CASE | {"age": 20 + i}, key=f"{i}")
-    fold = campaign._worker.fold
-    with np.load(io.BytesIO(dump(fold))) as file:
-        arrays = {name: file[name] for name in file.files if not name.startswith("pending")}
-    each = [fold.pending.decision(ref, ()) for ref in fold.pending]
-    for field in Decision._fields[:-1]:
-        arrays[f"pending.{field}"] = np.concatenate([getattr(z, field).ravel() for z in each])
-        arrays[f"pending.{field}.shape"] = np.array([getattr(z, field).shape for z in each])
-    meta = json.loads(str(arrays.pop("meta")))
-    meta["pending"] = [[ref, fold.pending.due(ref), "hold" if i else None] for i, ref in enumerate(fold.pending)]
-    file = io.BytesIO()
-    np.savez(file, meta=np.array(json.dumps(meta | {"by": "0.8.0"})), **arrays)
-    again = campaign._worker.folding.fresh()
-    restore(again, file.getvalue(), any_version=True)
-    assert list(again.pending) == list(fold.pending)
-    assert [again.pending.fate(ref) for ref in again.pending] == [None, *["hold"] * (len(each) - 1)]
-    for ref, decision in zip(again.pending, each, strict=True):
-        same(decision, again.pending.decision(ref, ()))
-
-
-def test_a_snapshot_is_a_sixth_of_its_records_and_has_what_earlier_versions_wrote_whole():
+def test_a_snapshot_is_a_sixth_of_its_records():
     campaign, luck = eh.Campaign.open(MemoryStore(), "shop", POLICY, patience=1e6), np.random.default_rng(0)
     for i in range(600):
         campaign.decide(CASE | {"age": float(luck.uniform(20, 60))}, key=f"{i}")

@@ -283,7 +283,7 @@ def test_a_transaction_that_fails_costs_a_copy_and_few_events(folded, monkeypatc
 
 
 def test_a_copy_of_a_log_that_was_erased_from_is_not_used(folded):
-    """By another worker; a log that was put in the place of this one is refused, see test_restored.py."""
+    """By another worker; a log that was put in the place of this one is refused, see test_restores.py."""
     store = MemoryStore()
     campaign = opened(store)
     ids = lived(campaign, 20)

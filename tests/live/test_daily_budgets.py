@@ -11,7 +11,7 @@ from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.minutes import PER_DAY
 from tests.live.served import serving
-from tests.live.test_against import readings
+from tests.live.test_contrast import readings
 
 NOON = int(datetime(2026, 11, 24, 12, tzinfo=UTC).timestamp()) * 10**6
 DAY = 86_400 * 10**6

@@ -595,23 +595,6 @@ def test_a_state_that_cannot_forget_is_refused_by_name_and_goes_on(monkeypatch):
     same_fold(campaign, eh.Campaign.open(store, "shop", POLICY))
 
 
-@pytest.mark.parametrize(
-    ("said", "field"),
-    [
-        ({"keys": "one"}, "keys"),
-        ({"keys": [""]}, "keys"),
-        ({"keys": ["a"], "before": date(2026, 1, 1)}, "before"),
-        ({"before": "2026-01-01"}, "before"),
-        ({"keys": ["a"], "by": "x\0"}, "by"),
-        ({"keys": [str(i) for i in range(2001)]}, "keys"),
-    ],
-)
-def test_wrong_requests_are_refused_by_name(said, field):
-    campaign = lived(MemoryStore(), 5)
-    with pytest.raises(InvalidInput, match=f"^{field}: "):
-        campaign.erase(**said)
-
-
 def test_a_head_that_was_kept_before_is_still_in_the_log():
     store = MemoryStore()
     campaign = lived(store, 30)

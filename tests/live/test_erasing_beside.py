@@ -14,8 +14,8 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import plain, same_fold
 from tests.live.test_erasing import SECRET, go_on, lived, secrets
-from tests.live.test_tally_kept import kept, read as tallied, whole, written
-from tests.live.test_taught import decided, files as files
+from tests.live.test_tally_snapshots import kept, read as tallied, whole, written
+from tests.live.test_teaching import decided, files as files
 
 SECOND, DAY = 10**6, 86_400 * 10**6
 START = 1_790_000_000 * SECOND

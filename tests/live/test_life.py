@@ -9,7 +9,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Ended, Paused, Unknown
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.log.life import Life
@@ -243,30 +242,6 @@ def test_a_switch_keeps_the_life():
     clock.now += 4 * SECOND
     assert budget(campaign) == (0.0, 0.0)
     assert eh.live.audit(campaign.store, "shop", [POLICY, policy]).clean
-
-
-@pytest.mark.parametrize(
-    ("verb", "said", "field"),
-    [
-        ("pause", {"by": "", "why": "so"}, "by"),
-        ("resume", {"by": "anna", "why": 5}, "why"),
-        ("end", {"by": "anna", "why": "x" * 201}, "why"),
-        ("end", {"by": "anna\x1b[2J", "why": "so"}, "by"),
-        ("change", ANNA, "change"),
-        ("change", {**ANNA, "patience": 0}, "patience"),
-        ("change", {**ANNA, "patience": float("nan")}, "patience"),
-        ("change", {**ANNA, "patience": True}, "patience"),
-        ("change", {**ANNA, "patience": "5"}, "patience"),
-        ("change", {**ANNA, "on_expiry": "relaese"}, "on_expiry"),
-        ("change", {**ANNA, "after": "gone on"}, "after"),
-    ],
-)
-def test_what_is_no_reason_and_no_setting_is_refused(verb, said, field):
-    campaign = opened("memory://")
-    with pytest.raises(InvalidInput) as error:
-        getattr(campaign, verb)(**said)
-    assert error.value.field == field
-    assert kinds(campaign) == ["opened"]
 
 
 def test_a_kind_that_a_later_version_wrote_is_named(monkeypatch):

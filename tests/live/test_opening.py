@@ -1,7 +1,6 @@
 """What is said when a campaign is opened."""
 
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -34,14 +33,6 @@ def test_what_is_given_back_is_not_warned_of(terms):
         warnings.simplefilter("error")
         opened(BILLED, **terms)
         opened(SHOP)  # whose costs are known when it decides
-
-
-@pytest.mark.parametrize("store", [Path("shop.db"), None, 5])
-def test_what_is_no_store_is_refused(store):
-    coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
-    for call in (lambda: eh.Campaign.open(store, "x", eh.uniform(coin, 1)), lambda: eh.live.audit(store, "x", [])):
-        with pytest.raises(InvalidInput, match="store: expected sqlite:///FILE"):
-            call()
 
 
 def test_known_outcomes_that_no_decision_takes_are_refused_at_once():

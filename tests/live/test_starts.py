@@ -23,7 +23,7 @@ from tests.live.test_files import STATED
 from tests.live.test_proof import POLICY
 from tests.live.test_serve import refused, server
 from tests.live.test_switched_under_load import with_action
-from tests.live.test_taught import decided
+from tests.live.test_teaching import decided
 from tests.replay.shop import rows, write
 
 SAID = ("--by", "Ada", "--why", "less")

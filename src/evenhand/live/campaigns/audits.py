@@ -60,9 +60,9 @@ class Audit:
         if self.unknown:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
         if self.sealed:
-            told = "are in segments that were not read, and were not recomputed"
+            message = "are in segments that were not read, and were not recomputed"
             between = f"; nor were {self.between:,} after them" if self.between and not self.erased else ""
-            found.append(f"{faces.count(self.sealed, 'decision')} {told}{between}")
+            found.append(f"{faces.count(self.sealed, 'decision')} {message}{between}")
         if self.erased:
             others = f"; {self.between:,} others before the last erasure cannot be recomputed" if self.between else ""
             found.append(f"{faces.count(self.erased, 'decision')} erased{others}")
@@ -78,10 +78,10 @@ class Audit:
         return "\n".join([*found, *([f"head {self.head}"] if self.head else []), *self.versions])
 
     def _of_segment(self, first: int) -> list[str]:
-        told = f"events {first:,} to {first + self.events - 1:,}, {faces.count(self.decisions, 'decision')}"
+        message = f"events {first:,} to {first + self.events - 1:,}, {faces.count(self.decisions, 'decision')}"
         hashes = self.faults or ("its hashes are right",)
         rest = "nothing was recomputed, as it is a segment: audit the store it is of, with --segments FOLDER"
-        return [f"{self.campaign}: {told}", *hashes, rest, *([f"head {self.head}"] if self.head else [])]
+        return [f"{self.campaign}: {message}", *hashes, rest, *([f"head {self.head}"] if self.head else [])]
 
 
 def audit(
@@ -133,12 +133,12 @@ def audit(
     nonnegative("tolerance", tolerance)
     if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
         raise InvalidInput("policies", "a list of policies", shown(policies))
-    kept = Head.of(head) if isinstance(head, str) else head
+    saved = Head.of(head) if isinstance(head, str) else head
     check_jobs(jobs)
     phases = [Phase(p, e) for p, e in zip(policies, encoders or map(Named, policies), strict=True)]
     given = Given(store, campaign, phases, teacher, tolerance)
     place = given.place
-    proof = prove(place, campaign, kept)
+    proof = prove(place, campaign, saved)
     if proof.last == 0 and not proof.faults:
         raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
     try:

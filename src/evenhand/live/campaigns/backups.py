@@ -111,9 +111,9 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
                 waiting = _waiting(copy.scan(campaign))
                 first = Ids.in_log(copy, campaign).of(min(waiting, default=0))
             if waiting:
-                said = f"{faces.count(len(waiting), 'decision')}, the first of them {first}"
-                told = "observe or cancel them, or let a server expire them"
-                raise Conflict(f"campaign {campaign!r} waits for outcomes of {said}: {told}")
+                text = f"{faces.count(len(waiting), 'decision')}, the first of them {first}"
+                message = "observe or cancel them, or let a server expire them"
+                raise Conflict(f"campaign {campaign!r} waits for outcomes of {text}: {message}")
             part.chmod(0o400)
             return _read_back(part)[campaign]
     finally:

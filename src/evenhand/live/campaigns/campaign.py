@@ -27,9 +27,9 @@ from evenhand.live.log.segments import every
 from evenhand.live.log.store import Closing, Store
 from evenhand.live.stores.opening import whole
 from evenhand.live.worker.batches import run
-from evenhand.live.worker.beginning import DAY, New, begin
 from evenhand.live.worker.erasure import Erasure, Retention, erase
 from evenhand.live.worker.explanation import Explained, explained, recall
+from evenhand.live.worker.start import DAY, New, begin
 from evenhand.live.worker.verbs import Outcomes, Verbs, lookup
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.policy import Policy

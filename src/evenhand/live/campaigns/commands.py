@@ -63,15 +63,15 @@ def _only(store: Store, campaign: str | None) -> str:
 
 def policies(store: Store, campaign: str) -> list[Stated]:
     """Rebuild the policies of the problem files that a campaign stored, in the order in which they decided."""
-    kept = [read(event)["encoding"] for event in store.scan(campaign, kinds=("opened", "switched"))]
-    return [of_stored(z) for z in kept if "units" in z]
+    saved = [read(event)["encoding"] for event in store.scan(campaign, kinds=("opened", "switched"))]
+    return [of_stored(z) for z in saved if "units" in z]
 
 
 def note_unused(problem_path: Path, made: Campaign) -> None:
     """Print what a campaign leaves out of a problem file, if there is anything."""
-    told = unused(Text.of(problem_path), made.life.after)
-    if told is not None:
-        print(f"note: {told}", file=sys.stderr)
+    message = unused(Text.of(problem_path), made.life.after)
+    if message is not None:
+        print(f"note: {message}", file=sys.stderr)
 
 
 def switch_file(
@@ -95,8 +95,8 @@ def switch_file(
     with switch_campaign(url, name, problem_path, log_path=log_path, by=by, why=why, expected=expected) as made:
         found = switches(made.store, name)
         note_unused(problem_path, made)
-        for told in used_up(made.status()):
-            print(f"note: {told}", file=sys.stderr)
+        for message in used_up(made.status()):
+            print(f"note: {message}", file=sys.stderr)
     if len(found) == before:
         return None
     return found[-1]
@@ -162,9 +162,9 @@ def audit_files(
     """
     store = connect_to_read(url, segments)
     name = _only(store, campaign)
-    kept = None if head is None else Head.of(head)
+    saved = None if head is None else Head.of(head)
     if is_segment(store, name):
-        return of_segment(store, name, prove(store, name, kept))
+        return of_segment(store, name, prove(store, name, saved))
     try:
         each = policies(store, name)
         if problem_paths and each:
@@ -172,7 +172,7 @@ def audit_files(
             each = [of_stored(z.coded.to_dict(), Text.of(path)) for path in problem_paths for z in begun]
         teacher = taught(store, name, None) if log_path is None else Rows(log_path, weight_of(store, name))
     except Exception as error:  # anything can be in a damaged log
-        proof = prove(store, name, kept)
+        proof = prove(store, name, saved)
         if not proof.faults:
             raise
         return of_damaged(name, proof, error)
@@ -187,7 +187,7 @@ def audit_files(
         encoders=[stated.coded for stated in own],
         tolerance=tolerance,
         teacher=teacher,
-        head=kept,
+        head=saved,
         jobs=jobs,
     )
 
@@ -240,9 +240,9 @@ class Kept:
         since = "since the campaign began" if self.switched is None else f"since {self.switched}"
         yield f"{self.campaign} decides by {self.text.name} {since}"
         yield f"`evenhand switch --expected {self.mark}` is refused if somebody else switches meanwhile"
-        told = unused(self.text, self.after)
-        if told is not None:
-            yield told
+        message = unused(self.text, self.after)
+        if message is not None:
+            yield message
         if self.leased:
             yield "leased budgets have the totals that the pool grants, not those of the file"
 
@@ -260,15 +260,15 @@ def kept_problem(url: str, campaign: str | None = None) -> Kept:
     with closing(connect_to_read(url)) as store:
         name = only_campaign(store, campaign)
         last = begins(store, name)[-1]
-        kept = read(last)["encoding"]
-        if "file" not in kept:
+        saved = read(last)["encoding"]
+        if "file" not in saved:
             raise InvalidInput("campaign", "one that was opened with a problem file", f"{name!r}, which was not")
         return Kept(
             campaign=name,
-            text=Text(*kept["file"]),
+            text=Text(*saved["file"]),
             mark=mark_in(last),
             switched=Switched.of(last) if last.kind == "switched" else None,
-            leased="lease" in kept,
+            leased="lease" in saved,
             after=Life.of(store.scan(name, kinds=("opened", *LIFE))).after,
         )
 

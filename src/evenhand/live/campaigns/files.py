@@ -26,7 +26,7 @@ from evenhand.live.log.events import Conflict
 from evenhand.live.log.life import OnExpiry
 from evenhand.live.log.store import Store
 from evenhand.live.stores.opening import opened
-from evenhand.live.worker.beginning import DAY, New, begin
+from evenhand.live.worker.start import DAY, New, begin
 from evenhand.logs.log import read_rows
 from evenhand.logs.problem_file import parse
 from evenhand.policy.adoption import refuse_weight

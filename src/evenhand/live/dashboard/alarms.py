@@ -82,8 +82,8 @@ def count_due(tally: Tally) -> int:
 
 def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
     for name, n in tally.credited.items():
-        told = f"{count(n, 'decision')} stated a use below 0, which lets others get more than the total."
-        yield Alarm("credit", f"{name}: {told}")
+        text = f"{count(n, 'decision')} stated a use below 0, which lets others get more than the total."
+        yield Alarm("credit", f"{name}: {text}")
     for name, a in status.accounts.items():
         if a.spent < 0:
             yield Alarm("credit", f"{name}: {digits(a.spent)} is spent, which is below 0.")
@@ -91,14 +91,14 @@ def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
         misfits = f"in {restricted:,} of the last {count(rounds, 'round')}, actions did not fit the hard budgets"
         for spent, held, left, total, when in _uses(a):
             if spent > total * (1 + 1e-9):
-                told = (
+                text = (
                     f"overspent. {digits(spent)} of {digits(total)} is spent{when}, {digits(spent - total)} too much."
                 )
-                yield Alarm("overspent", f"{name}: {told}")
+                yield Alarm("overspent", f"{name}: {text}")
                 break
             if a.hard and held > left and restricted:
-                told = f"{digits(held)} is held for outstanding outcomes and {digits(left)} is left{when}; {misfits}."
-                yield Alarm("jammed", f"{name}: jammed. {told}")
+                text = f"{digits(held)} is held for outstanding outcomes and {digits(left)} is left{when}; {misfits}."
+                yield Alarm("jammed", f"{name}: jammed. {text}")
                 break
 
 
@@ -120,8 +120,8 @@ def _limits(status: Status) -> Iterator[Alarm]:
 def _outcomes(tally: Tally) -> Iterator[Alarm]:
     released, expired, whole = tally.counts["released"], tally.counts["expired"], count_due(tally)
     if released:
-        told = "came after the held amount was released: hard budgets may be overspent by it."
-        yield Alarm("released", f"{count(released, 'outcome')} {told}")
+        text = "came after the held amount was released: hard budgets may be overspent by it."
+        yield Alarm("released", f"{count(released, 'outcome')} {text}")
     if whole >= _FEW and expired > MANY * whole:
         share = f"{percent(expired / whole)} of the outcomes that were due expired"
         yield Alarm("expired", f"{share} ({expired:,} of {whole:,}).")
@@ -129,8 +129,8 @@ def _outcomes(tally: Tally) -> Iterator[Alarm]:
         patience = duration(tally.life.patience)
         last = tally.silence.last
         since = "at all" if last is None else f"since {moment(last)} UTC"
-        told = f"although {tally.silence.due:,} decisions were due, which is longer than the patience of {patience}."
-        yield Alarm("silence", f"No outcome came {since}, {told}")
+        text = f"although {tally.silence.due:,} decisions were due, which is longer than the patience of {patience}."
+        yield Alarm("silence", f"No outcome came {since}, {text}")
 
 
 def _over(campaign: Watched, status: Status, tally: Tally) -> Iterator[Alarm]:
@@ -138,11 +138,11 @@ def _over(campaign: Watched, status: Status, tally: Tally) -> Iterator[Alarm]:
     problem, spans = campaign.policy.problem, tally.spans.all
     if tally.life.after != "nothing" or tally.life.state == "ended" or not spans:
         return
-    told = "Nothing more is played. End the campaign, switch to a longer horizon, or run `evenhand change --after`."
+    text = "Nothing more is played. End the campaign, switch to a longer horizon, or run `evenhand change --after`."
     if is_past(problem, spans[-1].at):
-        yield Alarm("over", f"The end of the run, {problem.clock.written(problem.clock.last)}, is past. {told}")
+        yield Alarm("over", f"The end of the run, {problem.clock.written(problem.clock.last)}, is past. {text}")
     elif status.rounds >= problem.last_round:
-        yield Alarm("over", f"The horizon of {count(problem.horizon, 'round')} is reached. {told}")
+        yield Alarm("over", f"The horizon of {count(problem.horizon, 'round')} is reached. {text}")
 
 
 def _cases(tally: Tally) -> Iterator[Alarm]:
@@ -154,16 +154,16 @@ def _cases(tally: Tally) -> Iterator[Alarm]:
 
 def _clock(campaign: Watched) -> Iterator[Alarm]:
     if campaign.ahead >= AHEAD:
-        told = "until the clock has caught up, time stands still and nothing expires."
-        yield Alarm("clock", f"The log is ahead of the clock by {count(round(campaign.ahead), 'second')}: {told}")
+        text = "until the clock has caught up, time stands still and nothing expires."
+        yield Alarm("clock", f"The log is ahead of the clock by {count(round(campaign.ahead), 'second')}: {text}")
 
 
 def _memory(campaign: Watched, status: Status) -> Iterator[Alarm]:
     taken = campaign.waiting_bytes
     if taken > WAITING:
-        told = f"take {round(taken / 1e6):,} MB of memory, and of every snapshot."
+        text = f"take {round(taken / 1e6):,} MB of memory, and of every snapshot."
         asked = "Cancel those whose outcomes will not come, or shorten the patience of later ones."
-        yield Alarm("memory", f"{count(status.waiting, 'decision')} that wait for outcomes {told} {asked}")
+        yield Alarm("memory", f"{count(status.waiting, 'decision')} that wait for outcomes {text} {asked}")
 
 
 def _retention(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
@@ -173,8 +173,8 @@ def _retention(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
     if rule["trouble"]:
         yield Alarm("retention", f"Cases cannot be erased after {rule['days']:g} days: {rule['trouble']}.")
     elif rule["late"] > LATE:
-        told = f"{count(rule['due'], 'decision')} should have been erased, the oldest {rule['late']:.0f} days ago."
-        yield Alarm("retention", f"{told} Servers do that by themselves; no server seems to run.")
+        text = f"{count(rule['due'], 'decision')} should have been erased, the oldest {rule['late']:.0f} days ago."
+        yield Alarm("retention", f"{text} Servers do that by themselves; no server seems to run.")
 
 
 def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:
@@ -183,8 +183,8 @@ def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:
     one = status.held_out.get(maximized) if isinstance(maximized, str) else None
     if one is not None and one.rounds >= _FEW and one.high < 0.0:
         interval = f"the difference is {digits(one.low)} to {digits(one.high)}"
-        told = f"{digits(one.others)} per round, below {digits(one.held_out)} of the rounds held out; {interval}."
-        yield Alarm("holdout", f"{one.name}: {told}")
+        text = f"{digits(one.others)} per round, below {digits(one.held_out)} of the rounds held out; {interval}."
+        yield Alarm("holdout", f"{one.name}: {text}")
 
 
 def _untried(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
@@ -195,8 +195,8 @@ def _untried(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
     without = [a for a in problem.actions if not tally.answered[a] and a not in problem.withdrawn]
     if without:
         names = ", ".join(without[:_NAMED]) + (f" and {len(without) - _NAMED:,} more" if len(without) > _NAMED else "")
-        told = f"{percent(share)} of the latest {_FEW_CASES} plays were certain, so what was not tried may never be."
-        yield Alarm("untried", f"No outcome of {names} yet: {told}")
+        text = f"{percent(share)} of the latest {_FEW_CASES} plays were certain, so what was not tried may never be."
+        yield Alarm("untried", f"No outcome of {names} yet: {text}")
 
 
 def _locked_in(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
@@ -206,8 +206,8 @@ def _locked_in(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
     if found:
         of = [f"{z.action} up to {digits(z.more)} ({count(z.outcomes, 'outcome')})" for z in found[:_NAMED]]
         more = f", and {len(found) - _NAMED:,} others" if len(found) > _NAMED else ""
-        told = f"all of the last {streak.rounds:,} decisions that could play another action played it, since decision"
+        text = f"all of the last {streak.rounds:,} decisions that could play another action played it, since decision"
         room = "The policy never explores, and by the outcomes so far may lose per round, at its present prices"
         yield Alarm(
-            "locked_in", f"{streak.action}: {told} {tally.ids.of(streak.first)}. {room}: {', '.join(of)}{more}."
+            "locked_in", f"{streak.action}: {text} {tally.ids.of(streak.first)}. {room}: {', '.join(of)}{more}."
         )

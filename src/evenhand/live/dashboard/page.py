@@ -12,9 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evenhand.core.faces import count
-from evenhand.live.dashboard.against import Against, against
 from evenhand.live.dashboard.alarms import alarms, count_due
 from evenhand.live.dashboard.axis import began
+from evenhand.live.dashboard.contrast import Contrast, contrast
 from evenhand.live.dashboard.plans import pace_of, plan_of
 from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
@@ -66,15 +66,15 @@ def render_file(campaign: Watched) -> str:
 
 
 def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
-    now, said = Readings(campaign, status, tally, linked), alarms(campaign, status, tally)
+    now, texts = Readings(campaign, status, tally, linked), alarms(campaign, status, tally)
     sections = [show(now) for show in SECTIONS]
     return {
         "title": campaign.name,
         "policy": campaign.policy.name,
         "line": head_line(now),
-        "tiles": head_tiles(now, said),
+        "tiles": head_tiles(now, texts),
         "life": "" if tally.life.state == "running" else f"{tally.life.told[:1].upper()}{tally.life.told[1:]}",
-        "alarms": said,
+        "alarms": texts,
         "sections": [section for section in sections if section is not None],
     }
 
@@ -127,11 +127,11 @@ def head_tiles(now: Readings, alarms: Sequence[str]) -> list[Tile]:
 def _objective(now: Readings) -> Tile:
     problem, status = now.campaign.policy.problem, now.status
     name = f"Average {problem.maximize}" if isinstance(problem.maximize, str) else "Objective"
-    found = against(problem, status, now.tally)
+    found = contrast(problem, status, now.tally)
     return Tile(name, digits(status.objective), "no reference yet" if found is None else _compared(found))
 
 
-def _compared(a: Against) -> str:
+def _compared(a: Contrast) -> str:
     rounds = f"{count(a.rounds, 'round')} {a.of}"
     if math.isnan(a.low):
         return f"{signed(a.difference)} against {rounds}: {a.verdict}"

@@ -16,8 +16,8 @@ import numpy as np
 from evenhand.core.signatures import has
 from evenhand.core.types import Floats
 from evenhand.live.dashboard.counts import LATEST, SHOWN, Clipped, Delays, Line, Recent, Silence, Span, Spans
-from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
 from evenhand.live.dashboard.streak import Streak
+from evenhand.live.dashboard.tally_snapshots import BrokenTally, dump, restore
 from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.fold.cases import Declares, Ranged
@@ -238,8 +238,8 @@ class Tally:
         """Go on from the latest tally of this log that is in the store, if there is one."""
         campaign = self._campaign
         before = None if self._end is None else self._end + 1
-        while (kept := campaign.store.snapshot(campaign.name, self._mark, before)) is not None:
-            before, blob = kept
+        while (saved := campaign.store.snapshot(campaign.name, self._mark, before)) is not None:
+            before, blob = saved
             event = next(iter(campaign.store.scan(campaign.name, before - 1)), None)
             if event is not None and self._take(blob, event.seq, event.hash):
                 return
@@ -252,9 +252,9 @@ class Tally:
         if not each:
             return
         event, last = next(iter(campaign.store.scan(campaign.name, each[-1].number - 1))), each[-1]
-        kept = read(event)
-        if "tally" in kept and self._take(b64decode(kept["tally"]), last.last, last.hash):
-            self._convert(json.loads(kept["layout"]), sum(z.decisions for z in each))
+        saved = read(event)
+        if "tally" in saved and self._take(b64decode(saved["tally"]), last.last, last.hash):
+            self._convert(json.loads(saved["layout"]), sum(z.decisions for z in each))
             bodies = (json.loads(e.body) for e in campaign.store.scan(campaign.name, each[-1].number, ("erased",)))
             self.recent.erase({ref for body in bodies for ref in body["decisions"]})  # in segments, since the seal
             return

@@ -112,12 +112,12 @@ class Phases:
 
     def of(self, event: Event) -> Phase | None:
         """Return the policy that an event `opened` or `switched` begins, None if it is not known."""
-        kept = read(event)["encoding"]
+        saved = read(event)["encoding"]
         given = self._given.get(mark_in(event))
-        if given is not None and alike(given.encoder, kept):
+        if given is not None and alike(given.encoder, saved):
             return given
-        if given is not None and isinstance(given.encoder, Coded) and same_cases(given.encoder, kept):
-            return Phase(given.policy, given.encoder.under(kept.get("lease")))  # other counters of the same total
+        if given is not None and isinstance(given.encoder, Coded) and same_cases(given.encoder, saved):
+            return Phase(given.policy, given.encoder.under(saved.get("lease")))  # other counters of the same total
         if event.seq not in self._rebuilt:
             self._rebuilt[event.seq] = self._rebuild(event)
         return self._rebuilt[event.seq]
@@ -125,11 +125,11 @@ class Phases:
 
 def of_kept(event: Event) -> Phase | None:
     """Rebuild a policy of the problem file that its event keeps, None if there is none."""
-    kept = read(event)["encoding"]
-    if "units" not in kept:
+    saved = read(event)["encoding"]
+    if "units" not in saved:
         return None
     try:
-        found = Phase(*of_stored(kept))
+        found = Phase(*of_stored(saved))
     except EvenhandError:  # a file of an earlier version, which this one does not read
         return None
     return found if found.mark == mark_in(event) else None

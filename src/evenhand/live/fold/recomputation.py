@@ -228,10 +228,10 @@ def _recomputed(task: _Task, watch: Watch) -> _Done:
     given, (begin, end), start, gap = task.given, task.stretch, task.start, task.gap
     place, count, gone, left = given.place, Count(given.tolerance), 0, 0
     if begin:
-        kept = next((fold for fold, _ in given.folding(_last(given)).kept(begin + 1)), None)
-        if kept is None or kept.seq != begin:  # it was dropped meanwhile
+        saved = next((fold for fold, _ in given.folding(_last(given)).kept(begin + 1)), None)
+        if saved is None or saved.seq != begin:  # it was dropped meanwhile
             return _Done(count, b"", sound=False)
-        folds = after = Folds(given.folding(_last(given)), task.found, start, kept)
+        folds = after = Folds(given.folding(_last(given)), task.found, start, saved)
     elif start is None:
         folds = after = Folds(given.folding(given.first), task.found)
     elif gap:

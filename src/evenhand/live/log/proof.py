@@ -109,8 +109,10 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
         faults.append(f"{changed - _MOST:,} more events are not what was written")
     faults += erasures.faults()
     if head is not None and not matches:
-        told = "that event has another hash" if last >= head.seq else f"the log ends at event {last}: its tail was cut"
-        faults.append(f"the head {str(head)[:20]}... is not in the log: {told}")
+        reason = (
+            "that event has another hash" if last >= head.seq else f"the log ends at event {last}: its tail was cut"
+        )
+        faults.append(f"the head {str(head)[:20]}... is not in the log: {reason}")
     return Proof(Head(last, before) if last else None, tuple(faults), last, tuple(each))
 
 
@@ -140,9 +142,9 @@ class _Erasures:
     def faults(self) -> list[str]:
         """Return the personal parts that are missing but were not erased, and those that are present again."""
         missing, there = self._missing - self._named if self.missed else (), self._named - self._missing
-        told = [(seq, "is missing, and no erasure names it") for seq in sorted(missing)[:_MOST]]
-        told += [(seq, "was erased, and is there") for seq in sorted(there)[:_MOST]]
-        return [f"the personal part of event {seq} {what}" for seq, what in told]
+        parts = [(seq, "is missing, and no erasure names it") for seq in sorted(missing)[:_MOST]]
+        parts += [(seq, "was erased, and is there") for seq in sorted(there)[:_MOST]]
+        return [f"the personal part of event {seq} {what}" for seq, what in parts]
 
 
 def refuse(campaign: str, proof: Proof) -> None:
@@ -153,8 +155,8 @@ def refuse(campaign: str, proof: Proof) -> None:
     """
     if proof.faults:
         more = f", and {len(proof.faults) - 1} more" if len(proof.faults) > 1 else ""
-        told = f"{proof.faults[0]}{more}; see `evenhand audit`, and restore a backup"
-        raise Damaged(f"campaign {campaign!r} is damaged: {told}")
+        message = f"{proof.faults[0]}{more}; see `evenhand audit`, and restore a backup"
+        raise Damaged(f"campaign {campaign!r} is damaged: {message}")
 
 
 class Fence:
@@ -208,8 +210,8 @@ that this process knows: find out which one is right, and start the process agai
             yield event
 
     def _another(self, known: Head) -> Damaged:
-        told = f"the store has another log of {self._name!r}, or an earlier copy of it, without event {known.seq}"
-        return Damaged(f"{told} that this process knows: find out which one is right, and start the process again")
+        message = f"the store has another log of {self._name!r}, or an earlier copy of it, without event {known.seq}"
+        return Damaged(f"{message} that this process knows: find out which one is right, and start the process again")
 
 
 def end_of(log: Transaction) -> Head | None:

@@ -119,7 +119,7 @@ class Segments:
 
     def damage(self) -> Sequence[str]:
         each = [self._store, *self._opened.values()]
-        return [told for store in each if isinstance(store, SelfChecking) for told in store.damage()]
+        return [message for store in each if isinstance(store, SelfChecking) for message in store.damage()]
 
     def close(self) -> None:
         self.close_files()
@@ -150,8 +150,8 @@ class Segments:
         ends = (first and first.seq, last and (last.seq, last.hash), file.snapshot(campaign, LINK))
         if ends != (segment.first, (segment.last, segment.hash), (segment.first - 1, before)):
             file.close()
-            told = f"{path} is not the {segment} of {campaign!r}, or was changed"
-            raise Damaged(f"{told}: find its copy of the same name; `evenhand audit sqlite:///{path}` checks it")
+            message = f"{path} is not the {segment} of {campaign!r}, or was changed"
+            raise Damaged(f"{message}: find its copy of the same name; `evenhand audit sqlite:///{path}` checks it")
         return file
 
 

@@ -220,8 +220,8 @@ class Translated:
         if is_damage(error):
             raise Damaged(f"{self._path} is damaged: {error}; see `evenhand audit`, and restore a backup") from error
         name = getattr(error, "sqlite_errorname", "")
-        told = f" ({name})" if name.startswith("SQLITE_IOERR") else ""
-        raise Busy(f"{self._path}: {error}{told}{AGAIN}") from error
+        message = f" ({name})" if name.startswith("SQLITE_IOERR") else ""
+        raise Busy(f"{self._path}: {error}{message}{AGAIN}") from error
 
 
 State = Literal["free", "asked", "left", "held"]

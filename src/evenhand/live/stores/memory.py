@@ -160,10 +160,10 @@ class MemoryStore:
             if log.least:
                 self._books[campaign] = book.without(log.erased, {event.seq for event in log.gone})
                 self._digests |= {digest_of(campaign, e.key): e.seq for e in log.gone if e.key is not None}
-                for (name, mark), kept in self._kept.items():
+                for (name, mark), saved in self._kept.items():
                     if name == campaign and (log.least == _ALL or not mark.startswith("taught ")):
-                        for number in [n for n in kept if n < log.least]:
-                            del kept[number]
+                        for number in [n for n in saved if n < log.least]:
+                            del saved[number]
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         book = self._books.get(campaign, _Book())
@@ -200,11 +200,11 @@ class MemoryStore:
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         with self._lock:
-            kept = self._kept.setdefault((campaign, mark), {})
+            saved = self._kept.setdefault((campaign, mark), {})
             for number in drop:
-                kept.pop(number, None)
+                saved.pop(number, None)
             if not any(event.kind == "erased" for event in self.scan(campaign, seq)):
-                kept[seq] = blob
+                saved[seq] = blob
 
 
 def connect(url: str) -> MemoryStore:

@@ -87,8 +87,8 @@ def time_of(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        told = "a date such as 2026-01-31, or a time such as 2026-01-31T12:00"
-        raise InvalidInput("before", told, shown(text)) from None
+        message = "a date such as 2026-01-31, or a time such as 2026-01-31T12:00"
+        raise InvalidInput("before", message, shown(text)) from None
 
 
 def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder: Path | None) -> Erasure:
@@ -108,11 +108,11 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder:
                 event = _in_segment(worker, number, key, folder)
                 moved.append(key)
             if event is None:
-                told = f"no decision with the key {shown(key)} in campaign {worker.name!r}"
-                raise Unknown(f"{told}{worker.fold.ids.note}")
+                message = f"no decision with the key {shown(key)} in campaign {worker.name!r}"
+                raise Unknown(f"{message}{worker.fold.ids.note}")
             if event.seq in worker.fold.pending:
-                told = "waits for its outcome: observe or cancel it first"
-                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")
+                message = "waits for its outcome: observe or cancel it first"
+                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {message}")
             found.append(event)
         if moved and isinstance(log, Dropping):
             log.drop(moved)
@@ -130,8 +130,8 @@ def _in_segment(worker: Worker, number: int, key: str, folder: Path | None) -> E
     """
     if folder is None:
         place = next(z for z in segments(worker.store, worker.name) if number <= z.last)
-        told = "state the folder of the segments (--segments FOLDER), or delete that file with all others in it"
-        raise Conflict(f"decision {worker.fold.ids.of(number)}, of the key {shown(key)}, is in {place}: {told}")
+        message = "state the folder of the segments (--segments FOLDER), or delete that file with all others in it"
+        raise Conflict(f"decision {worker.fold.ids.of(number)}, of the key {shown(key)}, is in {place}: {message}")
     reading = Segments(worker.store, folder)
     try:
         event = next(iter(reading.about(worker.name, number)))

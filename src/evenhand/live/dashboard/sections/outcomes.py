@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evenhand.core.faces import count
-from evenhand.live.dashboard.against import TOO_FEW, against, is_few
 from evenhand.live.dashboard.alarms import count_due
 from evenhand.live.dashboard.charts import course
+from evenhand.live.dashboard.contrast import TOO_FEW, contrast, is_few
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, duration, interval, paired, percent, signed
@@ -24,7 +24,7 @@ def outcomes(now: Readings) -> Section:
 def _objective(now: Readings) -> Card:
     problem, status, tally, axis = now.campaign.policy.problem, now.status, now.tally, now.axis
     values = [(x, y) for x, y in zip(axis.ends, tally.objectives(), strict=True) if y is not None]
-    beside, rows = against(problem, status, tally), [("so far", digits(status.objective))]
+    beside, rows = contrast(problem, status, tally), [("so far", digits(status.objective))]
     words = f"Averages are over the {count(tally.arrived(), 'decision')} that count: those with their outcomes. "
     if beside is None:
         words += "There is no reference: rounds at random with outcomes, and others, are needed for one."

@@ -9,7 +9,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.dashboard.against import Against, against, compared
+from evenhand.live.dashboard.contrast import Contrast, contrast, contrast_of
 from evenhand.live.dashboard.page import head_line, head_tiles
 from evenhand.live.dashboard.sections import Readings
 from evenhand.live.dashboard.sections.outcomes import outcomes
@@ -30,7 +30,7 @@ def readings(campaign):
 
 def found(campaign):
     now = readings(campaign)
-    return against(campaign.policy.problem, now.status, now.tally)
+    return contrast(campaign.policy.problem, now.status, now.tally)
 
 
 def moments(z):
@@ -76,7 +76,7 @@ def test_the_interval_covers_the_difference_as_often_as_it_says():
     for _ in range(tries):
         b = (rng.random(340) < 0.3).astype(float)
         z = np.stack([(rng.random(340) < 0.2 + 0.1 * b), b], 1).astype(float)
-        ours = compared(f, moments(z[:40]), moments(z[40:]))
+        ours = contrast_of(f, moments(z[:40]), moments(z[40:]))
         inside += ours.low <= 0.0 <= ours.high
     assert abs(inside / tries - 0.95) < 3 * math.sqrt(0.05 * 0.95 / tries) + 0.01  # not quite normal at 40 rounds
 
@@ -84,16 +84,16 @@ def test_the_interval_covers_the_difference_as_often_as_it_says():
 def test_few_rounds_or_outcomes_that_do_not_vary_have_no_interval():
     z = (np.arange(60) % 2).astype(float)[:, None]
     f = Linear({"a": 1.0})
-    assert math.isnan(compared(f, moments(z[:19]), moments(z)).low)
-    assert compared(f, moments(z[:20]), moments(z)).verdict == "no clear difference"
-    same = compared(f, moments(np.zeros((30, 1))), moments(np.zeros((30, 1))))
+    assert math.isnan(contrast_of(f, moments(z[:19]), moments(z)).low)
+    assert contrast_of(f, moments(z[:20]), moments(z)).verdict == "no clear difference"
+    same = contrast_of(f, moments(np.zeros((30, 1))), moments(np.zeros((30, 1))))
     assert (math.isnan(same.low), same.verdict) == (True, "too few rounds to tell")
-    assert compared(f, moments(np.zeros((0, 1))), moments(z)) is None
+    assert contrast_of(f, moments(np.zeros((0, 1))), moments(z)) is None
 
 
 @pytest.mark.parametrize(("low", "high", "verdict"), [(0.1, 0.2, "better"), (-0.2, -0.1, "worse")])
 def test_the_verdict_is_that_of_the_interval(low, high, verdict):
-    one = Against(of="at random", rounds=50, reference=0, decided=0, difference=(low + high) / 2, low=low, high=high)
+    one = Contrast(of="at random", rounds=50, reference=0, decided=0, difference=(low + high) / 2, low=low, high=high)
     assert one.verdict == verdict
 
 

@@ -8,10 +8,9 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.commands import policies
-from evenhand.live.fold.opening import Terms
 from evenhand.live.http import app
 from evenhand.live.http.start import Opening, _noted
-from evenhand.live.log.events import Event, encode, read
+from evenhand.live.log.events import read
 from evenhand.live.log.life import Life
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import serving
@@ -88,13 +87,6 @@ def test_the_command_refuses_it_of_a_problem_file(tmp_path, capsys):
     assert capsys.readouterr().out.endswith("after the horizon go on\n")
     with eh.live.open_campaign(url, "hard", file) as campaign:
         assert campaign.life.after == "go on"
-
-
-def test_a_log_of_an_earlier_version_plays_nothing_after_its_horizon():
-    body = {"patience": 5.0, "on_expiry": "hold"}
-    assert Life.opened(Event(1, "opened", None, None, 0, encode(body))).after == "nothing"
-    terms = Terms.of(Event(1, "opened", None, None, 0, encode({**body, "seed": 1, "first": "a", "taught": None})))
-    assert terms.after == "nothing"
 
 
 def test_a_switch_says_that_it_does_not_take_what_follows_the_horizon(tmp_path, capsys):

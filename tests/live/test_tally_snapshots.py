@@ -6,9 +6,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.dashboard import keeping, tally as of_tally
-from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
+from evenhand.live.dashboard import tally as of_tally, tally_snapshots
 from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.tally_snapshots import BrokenTally, dump, restore
 from evenhand.live.http import app
 from evenhand.live.stores.opening import connect_to_read
 from tests.live.served import CASE, opened, serving
@@ -141,7 +141,7 @@ def test_damaged_and_foreign_tallies_are_ignored(one, monkeypatch):
     state = restore(blob, events[-1].seq, events[-1].hash, of_tally._CLASSES)
     other = events[-1]._replace(hash=32 * b"x")
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "TALLY", 0)
+        patched.setattr(tally_snapshots, "TALLY", 0)
         earlier = dump(state, events[-1])
     lacking = dump({k: z for k, z in state.items() if k != "bins"}, events[-1])
     state["spans"].new = 1
@@ -176,8 +176,8 @@ def test_what_cannot_be_kept_is_no_tally(one):
 
 def test_the_number_of_a_tally_stands_for_its_fields(one):
     campaign, _ = one
-    names = {kind.__name__: sorted(keeping._names(kind)) for kind in of_tally._OBJECTS}
+    names = {kind.__name__: sorted(tally_snapshots._names(kind)) for kind in of_tally._OBJECTS}
     told = hashlib.sha256(repr((sorted(Tally._state.fget(read(campaign))), sorted(names.items()))).encode()).hexdigest()
-    assert (keeping.TALLY, told[:16]) == (1, "50f4f72c3650d779"), (
+    assert (tally_snapshots.TALLY, told[:16]) == (1, "50f4f72c3650d779"), (
         "raise TALLY, as seals of earlier versions keep tallies, and say how"
     )

@@ -158,13 +158,6 @@ def test_a_copy_that_is_restored_twice_is_two_logs(tmp_path):
         assert eh.live.audit(third, "c", [POLICY]).clean
 
 
-@pytest.mark.parametrize("name", ["by", "why"])
-def test_a_restore_says_who_and_why(name, tmp_path):
-    backed_up(tmp_path)
-    with pytest.raises(eh.core.errors.InvalidInput, match=f"{name}: expected a text"):
-        eh.live.restore(tmp_path / "copy.db", MemoryStore(), **(SIGNED | {name: " "}))
-
-
 def test_a_restore_does_not_vouch_for_the_clock(tmp_path, capsys):
     """Else a wrong clock where it is restored would let all expire that waits."""
     now = [10**15]

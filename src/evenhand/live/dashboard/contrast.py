@@ -21,7 +21,7 @@ FEW = 20  # rounds: with fewer on a side, an interval that leans on the normal d
 
 
 @dataclass(frozen=True, kw_only=True)
-class Against:
+class Contrast:
     """The objective in rounds that a policy decided, beside that in others, `reference`; NaN means unknown."""
 
     of: str  # what the others are
@@ -40,18 +40,18 @@ class Against:
         return "better" if self.low > 0.0 else "worse" if self.high < 0.0 else "no clear difference"
 
 
-def against(problem: Problem, status: Status, tally: Tally) -> Against | None:
+def contrast(problem: Problem, status: Status, tally: Tally) -> Contrast | None:
     """Compare the objective with the held-out rounds, else with the random rounds; None if there are none."""
     if isinstance(problem.maximize, str) and problem.maximize in status.held_out:
         held = status.held_out[problem.maximize]
-        found = _shown(held, is_few(held, tally))
+        found = _of_holdout(held, is_few(held, tally))
         if not math.isnan(found.difference):
             return found
     moments = tally.moments()
-    return None if moments is None else compared(problem.objective, *moments)
+    return None if moments is None else contrast_of(problem.objective, *moments)
 
 
-def compared(f: Objective, random: Moments, others: Moments) -> Against | None:
+def contrast_of(f: Objective, random: Moments, others: Moments) -> Contrast | None:
     """Compare the objective at the averages of random rounds with that of others; None if it is not defined.
 
     Equation: d = f(m_1) - f(m_0). Its interval is Welch's for the means of g_i.z, g_i a supergradient of f at the
@@ -68,7 +68,7 @@ def compared(f: Objective, random: Moments, others: Moments) -> Against | None:
     difference, half = values[1] - values[0], math.nan
     if min(random.rounds, others.rounds) >= FEW:
         half = _half(f, means, (random, others))
-    return Against(
+    return Contrast(
         of="at random",
         rounds=round(random.rounds),
         reference=values[0],
@@ -96,8 +96,8 @@ def is_few(c: Comparison, tally: Tally) -> bool:
     return min(c.rounds, round(tally.arrived()) - c.rounds) < FEW or not c.high > c.low
 
 
-def _shown(c: Comparison, few: bool) -> Against:
-    return Against(
+def _of_holdout(c: Comparison, few: bool) -> Contrast:
+    return Contrast(
         of="held out",
         rounds=round(c.rounds),
         reference=c.held_out,
