@@ -10,8 +10,7 @@ try:
 except ImportError as error:
     raise MissingExtra("live campaigns", "live") from error
 
-from evenhand.live.http.app import app
-from evenhand.live.http.fixed import add_errors
+from evenhand.live.http.app import add_errors, app
 from evenhand.live.http.lines import to_stderr
 from evenhand.live.http.router import add_links, router
 from evenhand.live.http.server import serve

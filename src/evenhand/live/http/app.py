@@ -1,33 +1,131 @@
-"""The application of one campaign, of several, or of a router within another application."""
+"""The application of one campaign, or of several, with its pages and its description."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.signatures import shown
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.dashboard.decision import decision_page
 from evenhand.live.dashboard.page import index, page
-from evenhand.live.http.answers import Refused, error_response
-from evenhand.live.http.fixed import HEALTHY, Handler, Lifespan, Operation, application, not_found, readiness_response
+from evenhand.live.dashboard.reference import reference
+from evenhand.live.http.answers import HEALTHY, Handler, Operation, Refused, error_response, readiness_response
 from evenhand.live.http.guard import Guard, token_in, token_of
 from evenhand.live.http.metrics import CONTENT
-from evenhand.live.http.places import INSIDE, OPEN, Places, below
+from evenhand.live.http.places import INSIDE, OPEN, STATIC, Places, below
 from evenhand.live.http.routes import GUARDED, find_decision, operations
-from evenhand.live.http.schemas import read_operation
+from evenhand.live.http.schemas import Schema, description, read_operation
 from evenhand.live.http.service import Hall
 from evenhand.live.log.events import Conflict
+
+ErrorHandler = Callable[[Request, Exception], Response | Awaitable[Response]]
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
+
+
+class UnexpectedErrors:
+    """Middleware that answers unexpected errors without revealing code; the log has the details.
+
+    Args:
+        app: the app that may fail.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        started = False
+
+        async def answer(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:
+            if started or scope["type"] != "http":
+                raise
+            await error_response(error)(scope, receive, send)
+
+
+def not_found(_: Request, error: Exception) -> Response:
+    """Answer requests for unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    return error_response(Refused(error.status_code, error.detail.lower()), dict(error.headers or {}))
+
+
+def application(
+    title: str,
+    operations: Callable[[], Sequence[Operation]],
+    pages: Mapping[str, Handler],
+    *,
+    missing: ErrorHandler = not_found,
+    lifespan: Lifespan | None = None,
+    unless: Sequence[str] | None = None,
+) -> Starlette:
+    """Make an app, whose errors are JSON; its description, and the page of it, are made when they are asked for.
+
+    Args:
+        title: of the description.
+        operations: returns what it answers; names and ranges in it may change, routes do not.
+        pages: what is in no description, by path.
+        missing: answers requests for unknown paths and methods.
+        lifespan: what begins and ends with the app.
+        unless: the paths that need no token; None if none does.
+    """
+
+    def described() -> Schema:
+        return description(title, [(z.method, z.path, z.described) for z in operations()], unless)
+
+    async def openapi(_: Request) -> Response:
+        return JSONResponse(described())
+
+    async def docs(request: Request) -> Response:
+        return HTMLResponse(reference(described(), str(request.base_url)))
+
+    own = {**pages, "/docs": docs, "/openapi.json": openapi, **{path: _file(path) for path in STATIC}}
+    routes = [Route(z.path, z.handler, methods=[z.method]) for z in operations()]
+    made = Starlette(
+        routes=[*routes, *(Route(path, handler) for path, handler in own.items())],
+        middleware=[Middleware(UnexpectedErrors)],
+        exception_handlers={HTTPException: missing},
+        lifespan=lifespan,
+    )
+    made.router.redirect_slashes = False
+    add_errors(made)
+    return made
+
+
+def _file(path: str) -> Handler:
+    """Make the handler that serves a static file of the page."""
+    text = files("evenhand.live.dashboard").joinpath(path[1:]).read_text("utf-8")
+
+    async def handle(_: Request) -> Response:
+        return Response(text, media_type=STATIC[path])
+
+    return handle
+
+
+def add_errors(made: Starlette) -> None:
+    """Make an app answer errors of campaigns as JSON, with the same statuses as `evenhand serve`."""
+    for kind in (Refused, EvenhandError):
+        made.add_exception_handler(kind, lambda _, error: error_response(error))
 
 
 def several(hall: Hall, tokens: Tokens | None, lifespan: Lifespan) -> Starlette:

@@ -22,9 +22,8 @@ from evenhand.live.fold.changes import Ask, check_said
 from evenhand.live.fold.coded import Text, of_stored
 from evenhand.live.fold.limits import used_up
 from evenhand.live.fold.phases import BOOKS, mark_in, switches
-from evenhand.live.http.answers import Refused
+from evenhand.live.http.answers import Operation, Refused
 from evenhand.live.http.bodies import Verb, fields, named, parse, receive
-from evenhand.live.http.fixed import Operation
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.schemas import BY, KEY, TEXT, Schema, one_or_each, one_or_many, operation, signed
 from evenhand.live.log.events import Kind, Unknown, read

@@ -15,10 +15,9 @@ from evenhand.core.signatures import shown
 from evenhand.live.campaigns.tokens import Token, Tokens
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.http import bodies, changes
-from evenhand.live.http.answers import entry
+from evenhand.live.http.answers import HEALTHY, Handler, Operation, entry, readiness_response
 from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.changes import ERASE, SWITCH
-from evenhand.live.http.fixed import HEALTHY, Handler, Operation, readiness_response
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.metrics import CONTENT
 from evenhand.live.http.quotas import Quotas
