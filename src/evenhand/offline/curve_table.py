@@ -99,9 +99,9 @@ class Curve(LogResult):
         columns, reach = self.columns, ("reach of all", "reach less of all")  # errors that hold at all budgets at once
         rows = []
         for line in self.lines:
-            last = [*map(self.reached, self.bands[line.name]), *self.counted.values()]
+            last = [*map(self.reached, self.bands[line.name]), *self.cluster_count.values()]
             rows += [[line.name, z.budget, *cells_of(columns, z), *last] for z in self.points(line)]
-        return Records(["policy", "budget", *names_of(columns), *reach, *self.counted], rows)
+        return Records(["policy", "budget", *names_of(columns), *reach, *self.cluster_count], rows)
 
     def measurements(self) -> Iterator[Measurement]:
         """Yield how far intervals reach that hold at all budgets, and the numbers at each."""

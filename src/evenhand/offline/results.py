@@ -70,7 +70,7 @@ class LogResult(Evaluation):
         return ()
 
     @property
-    def counted(self) -> dict[str, float]:
+    def cluster_count(self) -> dict[str, float]:
         """The number of clusters, as a column of data frames; nothing where each row is one."""
         return {} if self.clusters is None else {"clusters": self.clusters.number}
 

@@ -137,8 +137,8 @@ class Value(LogResult):
 
     def records(self) -> Records:
         """Return a row per policy."""
-        rows = [[p.policy, *cells_of(self.columns(p), p), *self.counted.values()] for p in self.policies]
-        return Records(["policy", *names_of(self.columns(self.policies[0])), *self.counted], rows)
+        rows = [[p.policy, *cells_of(self.columns(p), p), *self.cluster_count.values()] for p in self.policies]
+        return Records(["policy", *names_of(self.columns(self.policies[0])), *self.cluster_count], rows)
 
     def measurements(self) -> Iterator[Measurement]:
         """Yield the numbers of every policy, and how far intervals reach that hold for all."""

@@ -130,11 +130,11 @@ class ReplayResult(Evaluation):
         many = f"{self.per} {runs.replicas} shuffles{resamples}, seed {runs.seed}"
         yield f"{self.log}: {self.rows:,} rows, {length}; {many}"
         yield from allowances.lines(self.allowed)
-        yield from self.left()
+        yield from self.omissions()
         yield from warnings(self.checks)
         yield from (f"note: {note}" for note in self.notes)
 
-    def left(self) -> Iterator[str]:
+    def omissions(self) -> Iterator[str]:
         """Yield which rows were left out."""
         yield from ()
 
@@ -318,7 +318,7 @@ class Replay(ReplayResult):
         parts = {part for part in Digest._fields if any(getattr(d, part) is not None for d in shown)}
         return legends.legend(parts, self.shuffles, self.bootstrap, self.runs[0].orders)
 
-    def left(self) -> Iterator[str]:
+    def omissions(self) -> Iterator[str]:
         """Yield which rows were left out."""
         if self.left_out_rows:
             yield f"left out of {self.rows + self.left_out_rows:,} rows:"
