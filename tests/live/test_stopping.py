@@ -42,6 +42,7 @@ def test_a_server_ends_before_its_clients_do(tmp_path):
                         lines.append(line)
             before = time.monotonic()
         assert time.monotonic() - before < 25.0  # 30 where half a body is waited for
+        assert lines[0].recv(100).startswith(b"HTTP/1.1 503 ")
     finally:
         for line in lines:
             line.close()
