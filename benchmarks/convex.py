@@ -10,9 +10,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.environments import Environment, MixedArms, Requests, Sensors
-from evenhand.experiments.concave_convex.rates import rate
-from evenhand.experiments.concave_convex.systems import SCALE
-from evenhand.experiments.concave_convex.worlds import settings
+from evenhand.experiments.concave_convex.study import SCALE, rate, settings
 from evenhand.models import BayesianRidge, Tabular
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Within

@@ -23,7 +23,7 @@ from evenhand.live.log.replies import Reply
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.batches import Deciding
 from evenhand.live.worker.verbs import Verbs
-from evenhand.policy.ahead import compile_ahead
+from evenhand.policy.batch import compile_ahead
 from evenhand.policy.kernels import events as entering
 from evenhand.report.summary import table
 

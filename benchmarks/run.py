@@ -15,7 +15,7 @@ from evenhand.core.types import Floats
 from evenhand.environments import Court, FixedContexts, MultiObjective
 from evenhand.environments.base import Environment
 from evenhand.experiments.court.study import model as tuned
-from evenhand.experiments.square_cbwk.systems import newton
+from evenhand.experiments.square_cbwk.study import newton
 from evenhand.models import BayesianLogistic, Fixed, Model, PerAction, Ridge, Scalarised
 from evenhand.objectives import GeneralizedGini
 from evenhand.objectives.smoothing import moreau_gradient

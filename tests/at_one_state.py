@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandWarning
 from evenhand.models import BayesianRidge, PerAction
-from evenhand.policy.ahead import frozen, most, pass_on
+from evenhand.policy.batch import frozen, most, pass_on
 from evenhand.recipes import pgd, resolving
 from evenhand.report.summary import standard_error
 from tests.ignorance import Letters

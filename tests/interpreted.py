@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from evenhand.core import held
+from evenhand.core import pointers
 from evenhand.core.interpreter import by_name, reached
 from evenhand.core.kernel import Kernel, kernels
 from evenhand.run import blocks
@@ -31,7 +31,7 @@ def check_interpreted(policy, environment, **sizes):
             _interpret(blocks._rounds)
             return Pointer(_readable(view, patch))
 
-        patch.setattr(held, "hold", hold)
+        patch.setattr(pointers, "hold", hold)
         patch.setattr(blocks, "code_of", lambda kernel: kernel)
         patch.setattr(blocks.Blocks, "run", run)
         return check_compiled(policy, environment, **sizes)
@@ -39,7 +39,7 @@ def check_interpreted(policy, environment, **sizes):
 
 def _readable(view, patch):
     """The same view as compiled code reads it: with fields of records by name, and all methods that it may lack."""
-    for name, (_, otherwise) in held._TOLD.items():
+    for name, (_, otherwise) in pointers._TOLD.items():
         if not hasattr(type(view), name):
             patch.setattr(type(view), name, otherwise, raising=False)
     for method in vars(type(view)).values():
@@ -66,5 +66,5 @@ def kinds(view):
     """The kinds of a view and of all views within: for each, its methods are compiled anew."""
     if not hasattr(view, "_fields"):
         return set().union(*map(kinds, view)) if isinstance(view, tuple) else set()
-    fields = (type(z).__name__ if hasattr(z, "_fields") else str(held.type_of(z)) for z in view)
+    fields = (type(z).__name__ if hasattr(z, "_fields") else str(pointers.type_of(z)) for z in view)
     return {Kind(type(view).__name__, tuple(fields))}.union(*map(kinds, view))

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable
 
 from evenhand.environments import FixedContexts
-from evenhand.experiments.square_cbwk.study import OPT
-from evenhand.experiments.square_cbwk.systems import OUTCOMES, gradient, newton
+from evenhand.experiments.square_cbwk.study import OPT, OUTCOMES, gradient, newton
 from evenhand.models import BayesianRidge
 from evenhand.policy.policy import Policy
 from evenhand.recipes import resolving

@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.policy.late import decide_late, unguarded
 from evenhand.policy.saving import flatten
-from evenhand.problem.ended import ended
+from evenhand.problem.end import is_over
 from tests.each import for_each
 
 COST = {"none": 0, "call": 3, "gift": 7}
@@ -254,7 +254,7 @@ def test_after_the_last_day_the_allowance_of_the_last_one_is_left(recipe):
         time = i / 20
         context = policy.encode({"age": float(luck.uniform(20, 60))}, offered=["call"], time=time)
         decision = decide_late(policy, state, context)
-        assert ended(shop, float(state.t[0]), time) is (time >= 1.5)
+        assert is_over(shop, float(state.t[0]), time) is (time >= 1.5)
         assert time < 1.5 or policy.decide(state, context).counted[0] == 0.0
         policy.enter(state, context, decision)
         if decision.counted[0]:

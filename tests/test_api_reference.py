@@ -127,12 +127,6 @@ def test_recipes_are_shown_by_kind_and_resolving_first(pages):
     )
 
 
-@pytest.mark.parametrize("guide", ["", "| `a` | x |\n| `a` | x |\n", "| `a` | x |\n| `b` | x |\n"])
-def test_a_guide_that_leaves_a_recipe_out_or_has_another_is_refused(scripts, guide):
-    with pytest.raises(ValueError, match="recipes by kind"):
-        scripts["reference"].kinds("## Kind\n" + guide, {"a": 1})
-
-
 @pytest.mark.parametrize(
     ("written", "shown"),
     [

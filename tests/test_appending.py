@@ -18,7 +18,7 @@ from evenhand.models import (
     Tabular,
 )
 from evenhand.models._shared import wider
-from evenhand.policy.entries import widened
+from evenhand.policy.entries import widen
 from evenhand.policy.saving import flatten
 from evenhand.problem import Budget, Groups, Outcome, Problem
 from evenhand.recipes import lyapunov, pgd, primal_lp, resolving, square_cbwk, ucb_bwcr, uniform
@@ -53,7 +53,7 @@ def twice(total=30.0, made=ridden, **more):
         case, u = {"visits": rng.random()}, rng.random(2)
         decision = old.decide(state, old.encode(case))
         for policy, s in ((old, state), (whole, other)):
-            mine = widened(decision._replace(id=decision.id.copy()), policy.model.n_features)
+            mine = widen(decision._replace(id=decision.id.copy()), policy.model.n_features)
             policy.enter(s, policy.encode(case), mine)
             free = decision.action == "nothing"
             policy.observe(s, mine, {"sale": float(u[0] < 0.5 and not free), "money": 0.0 if free else u[1]})
@@ -108,7 +108,7 @@ def test_blocks_of_features_grow_to_what_they_would_have_learned(after):
     one = old.encode({"visits": 0.4}), new.encode({"visits": 0.4})
     made = old.decide(state, one[0])
     made = made._replace(plays=np.array([[1]]), features=one[0].features[:, 1:2], known=one[0].known[:, 1:2])
-    twin = widened(made._replace(id=made.id.copy()), whole.model.n_features)
+    twin = widen(made._replace(id=made.id.copy()), whole.model.n_features)
     old.enter(state, one[0], made)
     whole.enter(other, one[1], twin)
     grown = new.adopt(state, of=old)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.models import BayesianRidge, PerAction
-from evenhand.policy.ahead import decide_all, frozen, pass_on
+from evenhand.policy.batch import decide_all, frozen, pass_on
 from evenhand.recipes import resolving
 from tests.at_one_state import SEED, count, counting, main, run
 from tests.ignorance import Letters

@@ -26,7 +26,7 @@ class Bare:
         is_own = path or name in CORE or name.startswith("_sysconfigdata")
         return PathFinder.find_spec(name, path, target) if is_own else None
 sys.meta_path[sys.meta_path.index(PathFinder)] = Bare
-for extra in ("matplotlib", "pandas", "sklearn", "fastapi", "httpx"):
+for extra in ("matplotlib", "pandas", "sklearn", "starlette", "httpx"):
     try:
         __import__(extra)
     except ModuleNotFoundError:

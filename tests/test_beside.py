@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from evenhand.core.files import beside, remove_parts
+from evenhand.core.files import remove_parts, replacement
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no pipes in the file system")
@@ -17,14 +17,14 @@ def test_a_pipe_and_a_device_stay_what_they_are(tmp_path):
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
     reader.start()
-    with beside(pipe) as part:
+    with replacement(pipe) as part:
         part.write_text("whole")
     reader.join()
     assert found == ["whole"]
     assert pipe.is_fifo()
     device = tmp_path / "device"
     device.symlink_to(os.devnull)
-    with beside(device) as part:
+    with replacement(device) as part:
         part.write_text("whole")
     assert device.is_symlink()
     assert device.is_char_device()
@@ -35,10 +35,10 @@ def test_a_link_is_replaced_and_its_file_stays(tmp_path):
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_text("before")
     link.symlink_to(file)
-    with pytest.raises(UnicodeEncodeError), beside(link) as part:
+    with pytest.raises(UnicodeEncodeError), replacement(link) as part:
         part.write_text("half \ud800", encoding="utf-8")
     assert link.is_symlink()
-    with beside(link) as part:
+    with replacement(link) as part:
         part.write_text("after")
     assert (link.is_symlink(), link.read_text(), file.read_text()) == (False, "after", "before")
     assert sorted(z.name for z in tmp_path.iterdir()) == ["file", "link"]
@@ -46,9 +46,9 @@ def test_a_link_is_replaced_and_its_file_stays(tmp_path):
 
 def test_writers_of_one_file_at_once_each_publish_a_whole_one(tmp_path):
     out = tmp_path / "file"
-    with beside(out) as first:
+    with replacement(out) as first:
         first.write_text("half of the first")
-        with beside(out) as second:
+        with replacement(out) as second:
             assert second != first
             second.write_text("second")
             assert first.read_text() == "half of the first"
@@ -62,7 +62,7 @@ def test_writers_of_one_file_at_once_each_publish_a_whole_one(tmp_path):
 @pytest.mark.parametrize(("taken", "told"), [(True, "Replaced by another program"), (False, "No such file")])
 def test_a_part_that_another_program_took_is_not_published(taken, told, tmp_path):
     def write():
-        with beside(out) as part:
+        with replacement(out) as part:
             part.write_text("own")
             part.unlink()
             if taken:
@@ -81,7 +81,7 @@ ENDS = ("-journal", "-shm", "-wal", ".gate", ".lock")
 
 def test_files_beside_a_part_go_with_it(tmp_path):
     def write():
-        with beside(tmp_path / "log.db") as part:
+        with replacement(tmp_path / "log.db") as part:
             for end in ENDS:
                 part.with_name(part.name + end).write_text("")
             raise ValueError("broken")
@@ -95,7 +95,7 @@ def test_files_beside_a_part_go_with_it(tmp_path):
 def test_files_beside_a_part_that_is_gone_are_removed(tmp_path):
     for end in ENDS:
         (tmp_path / f".log.db.1a2b.evenhand.part{end}").write_text("")
-    with beside(tmp_path / "other.db") as part:
+    with replacement(tmp_path / "other.db") as part:
         own = [part, part.with_name(part.name + ".lock")]
         own[1].write_text("")
         remove_parts(tmp_path)
@@ -105,8 +105,8 @@ def test_files_beside_a_part_that_is_gone_are_removed(tmp_path):
 HALF = """
 import sys, time
 from pathlib import Path
-from evenhand.core.files import beside
-with beside(Path(sys.argv[1])) as part:
+from evenhand.core.files import replacement
+with replacement(Path(sys.argv[1])) as part:
     part.write_text("half")
     part.with_name(part.name + "-journal").write_text("half")
     print(part, flush=True)
@@ -129,7 +129,7 @@ def test_the_next_file_of_a_folder_removes_what_a_killed_process_left_and_nothin
         processes[0].send_signal(signal.SIGKILL)
         processes[0].wait()
         assert parts[0].exists()
-        with beside(tmp_path / "wednesday.db") as part:
+        with replacement(tmp_path / "wednesday.db") as part:
             assert sorted(tmp_path.iterdir()) == sorted([*own, parts[1], journals[1], part])
         remove_parts(tmp_path)  # which takes nothing of a process that lives
         assert sorted(tmp_path.iterdir()) == sorted([*own, parts[1], journals[1], tmp_path / "wednesday.db"])

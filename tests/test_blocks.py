@@ -389,7 +389,7 @@ class View(NamedTuple):
 """
 ASKS = """
 from evenhand.core.kernel import kernel
-import evenhand.core.held
+import evenhand.core.pointers
 from inner import View
 
 @kernel

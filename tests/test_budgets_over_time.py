@@ -17,7 +17,7 @@ from evenhand.problem import Between, Budget, Outcome, Problem, Traffic
 from evenhand.problem.clock import Clock
 from evenhand.recipes import fw_dual, pgd, pgd_adaptive, resolving, uniform
 from evenhand.run import opt, opt_without_contexts
-from evenhand.testing.frames import decision_of
+from evenhand.testing.promises import decision_of
 from tests.allowances import ALLOWANCE, DAY_BY_DAY, DAYS, by_end, shares
 from tests.days import Days, cases, forecast
 

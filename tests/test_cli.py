@@ -94,7 +94,7 @@ def test_options_may_be_repeated():
 
 def test_reproduce_square_cbwk_writes_where_it_is_told(tmp_path, capsys, monkeypatch):
     import evenhand.experiments.square_cbwk.study as module
-    from evenhand.experiments.square_cbwk.systems import Point
+    from evenhand.experiments.square_cbwk.study import Point
 
     monkeypatch.setattr(module, "POINTS", (Point(5, 3, 80),))
     assert main(["reproduce", "square-cbwk", "--replicas", "2", "--seed", "4", "--out", str(tmp_path)]) == 0

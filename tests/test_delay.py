@@ -21,7 +21,7 @@ from evenhand.models import (
     Tabular,
 )
 from evenhand.numerics.evidence import reach
-from evenhand.policy.ahead import frozen
+from evenhand.policy.batch import frozen
 from evenhand.policy.delay import Plays, _expect
 from evenhand.policy.entries import net
 from evenhand.policy.saving import flatten

@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import EvenhandWarning
 from evenhand.live.http import app
-from evenhand.policy.doubts import credited
+from evenhand.policy.doubts import refunds
 from evenhand.policy.late import decide_late
 from evenhand.recipes import uniform
 from tests.live.served import serving
@@ -82,7 +82,7 @@ def test_outcomes_that_no_budget_reads_may_be_below_zero():
     problem = eh.Problem(
         actions=("a", "b"), outcomes=(eh.Outcome("gain"), eh.Outcome("worth", known=1)), maximize="gain", horizon=9
     )
-    assert credited(problem, -problem.declared) == {}
+    assert refunds(problem, -problem.declared) == {}
 
 
 def test_a_round_after_the_horizon_is_warned_of_once():

@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.kernel import kernel
-from evenhand.numerics.exact_sums import put
+from evenhand.numerics.precision import put
 
 
 @kernel

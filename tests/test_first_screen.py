@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from evenhand.cli import build, main
-from evenhand.cli.help import FIRST, GROUPS, WHAT
+from evenhand.cli.commands import FIRST, GROUPS, WHAT
 from tests.test_cli import loaded
 
 

@@ -7,7 +7,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.dashboard.sections.constraints import _spans
 from evenhand.objectives import Linear
 from evenhand.planning.pace import Pace
-from evenhand.policy.standings import Reached, Standing
+from evenhand.policy.standings import SpanSum, Standing
 from evenhand.problem import Budget, Floor, Groups, Outcome, Problem
 from evenhand.recipes import resolving
 from evenhand.run import opt
@@ -50,7 +50,7 @@ def test_a_part_of_a_period_asks_for_a_part_and_a_month_for_what_is_stated():
     by_month = problem(Floor("sale", total={"november": 9, "december": 2}, per="month"), **DATED).stated[0]
     np.testing.assert_allclose(by_month.spans.allowance, [-9.0, -2.0])
     assert by_month.total == 11.0
-    assert by_month.said == "sale at least 11 in all, 2 to 9 in each of 2 spans"
+    assert by_month.text == "sale at least 11 in all, 2 to 9 in each of 2 spans"
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_the_page_of_a_campaign_has_a_line_for_every_day():
         limit=10.0,
         worst="low",
         spans=(
-            Reached(start="1", end="2", limit=10.0, value=9.0, over=True),
-            Reached(start="2", end="3", limit=10.0, value=4.0, over=False),
+            SpanSum(start="1", end="2", limit=10.0, value=9.0, over=True),
+            SpanSum(start="2", end="3", limit=10.0, value=4.0, over=False),
         ),
     )
     (table,) = _spans(stands)

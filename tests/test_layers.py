@@ -76,6 +76,50 @@ def test_no_file_is_longer_than_500_lines():
     assert not {name for name, path in MODULES.items() if len(path.read_text().splitlines()) > 500}
 
 
+# What other packages keep for themselves, though its name does not say so.
+INTERNAL = ("numba.core", "numba.np", "uvicorn.protocols", "uvicorn.server", "starlette._")
+# The files that rely on it, and why they have to.
+RELIES = {
+    "evenhand.core.machine_code": "nothing public compiles a kernel with its parts, or names its entry in the cache",
+    "evenhand.core.held": "nothing public finds a method of a view by its type, or reads a view by a pointer",
+}
+
+
+def private(path):
+    """What a file uses of other packages that is not public: modules, names that it imports, names of modules."""
+    outside = {}  # what a name stands for
+    for node in nodes(path):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            outside |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+        elif isinstance(node, ast.Import):
+            outside |= {a.asname or a.name.partition(".")[0]: a.name for a in node.names}
+    strange = (sys.stdlib_module_names - {"__future__"}) | {"evenhand"}
+    outside = {name: of for name, of in outside.items() if of.partition(".")[0] not in strange}
+    yield from (of for of in outside.values() if of.startswith(INTERNAL) or re.search(r"(^|\.)_(?!_)", of))
+    for node in nodes(path):
+        if isinstance(node, ast.Attribute) and re.match("_(?!_)", node.attr):
+            module = outside.get(getattr(node.value, "id", ""))
+            yield from () if module is None else (f"{module}.{node.attr}",)
+
+
+def test_private_parts_of_other_packages_are_used_in_files_that_say_so():
+    """A subclass of such a part has to import it; what a subclass of a public one overrides is not looked at."""
+    found = {name: sorted(set(private(path))) for name, path in MODULES.items()}
+    assert {name for name, each in found.items() if each} == set(RELIES), {n: e for n, e in found.items() if e}
+
+
+def test_private_parts_are_found(tmp_path):
+    path = tmp_path / "one.py"
+    lines = ["from uvicorn.protocols.http.flow_control import FlowControl", "import numba as nb, numpy as np"]
+    lines += ["from numba import _dynfunc", "x = nb._lib, np.__version__, np.linalg, self._own"]
+    path.write_text("\n".join(lines))
+    assert set(private(path)) == {
+        "uvicorn.protocols.http.flow_control.FlowControl",
+        "numba._dynfunc",
+        "numba._lib",
+    }
+
+
 KERNELS = "kernel", "inlined"
 
 

@@ -10,7 +10,7 @@ import pytest
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Absences, LastFM, Listeners, Phases, Ranking
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear, WeightedSum
-from evenhand.planning.list_ascent import maximize_lists
+from evenhand.planning.lists import maximize_lists
 from evenhand.problem import Budget, Floor
 from evenhand.problem.constraints import stated_rows
 from evenhand.run import opt, opt_without_contexts

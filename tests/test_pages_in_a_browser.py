@@ -23,7 +23,7 @@ def pages(tmp_path_factory):
     cases, problem = files(folder, BUDGET + PARITY)
     rule = "small where x0 < 0.25 and x1 >= -0.5 and x2 != 0; large where x3 > 1; else none"
     long = [Interval("a policy with a name that has no room " * 3, 1e-5, -2e-5, 3e-5), Interval("b", -4e7, -5e7, 2.0)]
-    odd = Part(title="odd " * 40, chart=charts.intervals("odd", long))
+    odd = Part(title="odd " * 40, chart=charts.intervals(long))
     whom = for_whom(folder / "log.csv", problem)
     return [
         value(log, rules=[rule]).page("evenhand value " + "x" * 300),

@@ -1,8 +1,6 @@
 """Pictures of nasty input: long names, many policies, a single replica or round, constants, NaN, outliers, twins."""
 
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,12 +17,8 @@ from evenhand.experiments.lessons import study as lessons
 from evenhand.experiments.small_budgets import study as small_budgets
 from evenhand.experiments.square_cbwk import study as square_cbwk
 from evenhand.objectives import EqualExposure, Linear
-from evenhand.problem import Groups, Outcome, Parity, Problem
 from evenhand.recipes import uniform
-from evenhand.replay.pictures import draw
-from evenhand.replay.tables import Tables
 from evenhand.report import scales, style
-from evenhand.report.intervals import Interval
 from evenhand.report.planes import in_plane, preferences
 from evenhand.report.plots import Curve, Panel, over_rounds, over_sweep, save
 from evenhand.run import simulate
@@ -261,52 +255,3 @@ def test_pictures_of_sweeps_hold_any_values(value, tmp_path):
     many = {name: {100.0: outcomes, 250.0: outcomes, 5000.0: outcomes} for name in small_budgets.LOOKS}
     small_budgets.picture(many, tmp_path / "b.png")
     assert len(list(tmp_path.iterdir())) == 2
-
-
-@dataclass(frozen=True)
-class Fake:
-    """What the picture reads of a replay: any number of systems, of groups and of values."""
-
-    problem: Problem
-    systems: int
-    value: float
-    shuffles: int = 1
-    missing: tuple[str, ...] = (LONG, LONG)
-
-    def headline(self):
-        return LONG
-
-    def beyond(self, system):
-        return Interval(system, self.value, self.value - 0.1, self.value + 0.1)
-
-    @property
-    def tables(self):
-        return Tables(problem=self.problem, measured=self.measured, bootstrap=2)
-
-    @property
-    def runs(self):
-        return [SimpleNamespace(name=f"{LONG} {i}") for i in range(self.systems)]
-
-    @property
-    def measured(self):
-        m = SimpleNamespace(values=np.array([self.value, 0.3]))
-        d = SimpleNamespace(mean=self.value, se=0.1)
-        return {run.name: defaultdict(lambda: (m, d)) for run in self.runs}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("systems", [1, 12])
-@pytest.mark.parametrize("value", [0.0, 0.3, 1e9])
-def test_the_picture_of_a_replay_holds_long_names(systems, value, tmp_path):
-    towns = Groups("town_$", tuple(f"{LONG} {i}" for i in range(12)))
-    parity = Parity("mails_$", by="town_$", tolerance=0.1)
-    problem = Problem(
-        actions=("yes", "no"),
-        outcomes=(Outcome("visits of $5 and x^2"), Outcome("mails_$", known={"yes": 1, "no": 0})),
-        groups=(towns,),
-        maximize="visits of $5 and x^2",
-        subject_to=(parity,),
-        horizon=100,
-    )
-    save(draw(Fake(problem, systems, value)), tmp_path / "replay.png")
-    assert (tmp_path / "replay.png").exists()

@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.environments import LastFM, Listeners, Ranking
 from evenhand.experiments.fair_ranking import FairRankingExperiment
-from evenhand.experiments.fair_ranking.world import SMOOTHING, clipped, inequality, printed
+from evenhand.experiments.fair_ranking.study import SMOOTHING, clipped, inequality, printed
 from evenhand.recipes import fw_linucb_rank
 from evenhand.run import simulate
 from tests.environments.test_last_fm import DATA, needs_data

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evenhand.environments import FixedContexts
-from evenhand.experiments.square_cbwk.systems import newton
+from evenhand.experiments.square_cbwk.study import newton
 from evenhand.run import simulate
 from tests.plain_square import features, numbers, run, truth
 

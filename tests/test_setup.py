@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OURS = {"evenhand", "tests", "benchmarks", "examples"}
-BROUGHT = {"llvmlite", "markupsafe", "starlette"}  # by Numba, Jinja and FastAPI
+BROUGHT = {"llvmlite", "markupsafe"}  # by Numba and Jinja
 
 
 def packages(extra):

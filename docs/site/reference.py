@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from docstrings import prose, summary
 
 import evenhand
+from evenhand.core.catalogue import catalogue
+from evenhand.core.kinds import USES
 
 PLACES = evenhand.PLACES
 FIRST = evenhand.NAMES  # the names of `eh`, by place
-GUIDE = Path(__file__).parents[1] / "recipes.md"  # which has the recipes by kind
-KIND = re.compile(r"^## (.+)$|^\| `(\w+)`", re.MULTILINE)
 FRONT = """# API reference
 
 `import evenhand as eh` has the names that are enough to start. Everything else is in its module, such as
@@ -66,8 +64,8 @@ def page(place: str) -> str:
     names = dict(public(place))
     parts = [f"# evenhand.{place}", prose(told)]
     if place == "recipes":
-        for kind, recipes in kinds(GUIDE.read_text(encoding="utf-8"), names).items():
-            parts += [f"## {kind}", *(_entry(place, name, names[name], level=3) for name in recipes)]
+        for use, recipes in uses(names).items():
+            parts += [f"## {use.capitalize()}", *(_entry(place, name, names[name], level=3) for name in recipes)]
     else:
         parts.append(_table([_row(place, name, thing) for name, thing in names.items()]))
         parts += [_entry(place, name, thing) for name, thing in names.items()]
@@ -85,25 +83,15 @@ def front() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def kinds(guide: str, recipes: dict[str, object]) -> dict[str, list[str]]:
-    """The recipes by kind, in the order of the guide.
+def uses(recipes: dict[str, object]) -> dict[str, list[str]]:
+    """The recipes by what they are for, in the order of `evenhand systems`.
 
-    Raises:
-        ValueError: a recipe that the guide leaves out, or one that is not a recipe.
-
-    >>> kinds("## Plans\\n| `a` | x |\\n## Others\\n| `b` | y |\\n", {"a": 1, "b": 2})
-    {'Plans': ['a'], 'Others': ['b']}
+    >>> uses({"uniform": 1, "resolving": 2})
+    {'start here': ['resolving'], 'to compare with': ['uniform']}
     """
-    found: dict[str, list[str]] = {}
-    for kind, name in KIND.findall(guide):
-        if kind:
-            found[kind] = []
-        else:
-            found[list(found)[-1]].append(name)
-    listed = [name for names in found.values() for name in names]
-    if sorted(listed) != sorted(recipes):
-        raise ValueError(f"recipes by kind: {sorted(set(listed) ^ set(recipes))} are in one list alone, or twice")
-    return {kind: names for kind, names in found.items() if names}
+    fits = {system.name: system.fit for system in catalogue("recipe")}
+    found = {use: [name for name in recipes if fits[name].use == use] for use in USES}
+    return {use: names for use, names in found.items() if names}
 
 
 def _entry(place: str, name: str, thing: object, level: int = 2) -> str:

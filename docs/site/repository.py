@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"(?<=\])\((?![a-z+]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 WORDS = {".py": "python", ".toml": "toml", ".yml": "yaml"}
-SHOWN = {".md", ".png"}  # what docs/ itself brings into the site
+SHOWN = {".md", ".png", ".svg"}  # what docs/ itself brings into the site
 ALWAYS = ("CONTRIBUTING.md", "CHANGELOG.md")
 EXAMPLES = "repository/examples/index.md"
 TOLD = re.compile(r'(?:"""|# )(.+?)(?:""")?$', re.MULTILINE)  # the first sentence of an example

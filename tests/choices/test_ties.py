@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.choices._shared import TIE
-from evenhand.choices._ties import by_luck
+from evenhand.choices.allocate import by_luck
 from evenhand.welfare import Capped, Linear, Logarithmic, Piecewise, Power, satisfaction
 from evenhand.welfare._kernels import slope
 from evenhand.welfare.curves import plain

@@ -48,12 +48,9 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     # put together by hand
     ("docs/what-numbers-can-bear.md", "| what | found"): HAND,
     ("docs/allocation.md", "| 50 users"): HAND,
-    ("docs/court.md", "| tau = 0.025"): "500 replicas of seed 100, ten minutes",
     ("docs/design/decisions.md", "| bonus"): HAND,
     ("docs/goals.md", "| | share of the optimum"): HAND,
-    ("docs/goals.md", "| share of the truth |"): HAND,
     ("docs/choosing.md", "| outcomes |"): HAND,
     ("docs/knapsacks.md", "| |"): HAND,
     ("docs/knapsacks.md", "| oracle |"): HAND,
-    ("docs/knapsacks.md", "| hours |"): HAND,
 }

@@ -17,19 +17,14 @@ RUN = {
     "evenhand reproduce --list court": SAME,
     "evenhand reproduce allocation": ALLOCATION,
     "evenhand reproduce allocation --figure 2a": ALLOCATION,
-    "evenhand reproduce allocation --figure 2a --out out/allocation": ALLOCATION,
     "evenhand reproduce allocation --figure 2c --figure 2d --replicas 5": "--rounds 2 --replicas 1",
-    "evenhand reproduce concave-convex": "--world arms --rounds 64 --replicas 1 --instances 1",
     "evenhand reproduce concave-convex --world arms --rounds 100000": "--rounds 64 --replicas 1 --instances 1",
     "evenhand reproduce concave-convex --world disc --rounds 16000 --replicas 4": "--rounds 64 --replicas 1",
     "evenhand reproduce concave-convex --world knapsacks --rounds 16000 --replicas 8": "--rounds 64 --replicas 1",
     "evenhand reproduce concave-rewards": "--rounds 10 --replicas 1 --outcomes 5",
     "evenhand reproduce concave-rewards --arms 50 --arms 200 --out out/concave-rewards": FEW_ARMS,
-    "evenhand reproduce concave-rewards --out out/concave-rewards": FEW_ARMS,
     "evenhand reproduce court": COURT,
-    "evenhand reproduce court --out out/court": COURT,
     "evenhand reproduce court --replicas 100 --out out/court": COURT,
-    "evenhand reproduce court --tau 1e-7 --out out/court": COURT,
     "evenhand reproduce lessons": "--rounds 40 --replicas 1",
     "evenhand reproduce small-budgets": "--rounds 100 --replicas 1",
     "evenhand reproduce square-cbwk": SQUARE,
@@ -101,7 +96,6 @@ RUN = {
 # By command: the test that runs it.
 SHOWN = "tests/documents/test_shown.py::test_the_demo_prints_what_the_first_page_shows"
 USES = "tests/test_gallery.py::test_a_use_runs_and_draws"
-ALLOCATIONS = "tests/experiments/test_allocation.py"
 ELSEWHERE = {
     "evenhand demo": SHOWN,
     "make demo": SHOWN,
@@ -117,15 +111,6 @@ ELSEWHERE = {
     'evenhand reproduce fair-ranking --data DIR --part objectives --objective "eq. 2" --rounds 5000000 --resume'
     " --out out/ranking": "tests/experiments/test_fair_ranking.py"
     "::test_systems_are_measured_on_every_objective_and_drawn",
-    **{f"evenhand reproduce allocation --figure {figure} --out out/allocation": f"{ALLOCATIONS}::{test}"
-       for test, figures in {
-           "test_systems_are_measured_beside_reference_and_bound_and_drawn": ["2b"],
-           "test_a_sweep_runs_what_a_parameter_does_not_change_once": ["2c", "2d", "3a", "3b"],
-           "test_shares_and_matches_of_arms_add_up": ["2e", "2f"],
-           "test_times_of_rounds_are_measured_where_systems_were_run": ["3c"],
-       }.items() for figure in figures},
-    "evenhand reproduce square-cbwk --sweep m --out out/square-cbwk": "tests/experiments/test_square_cbwk.py"
-    "::test_sweeps_are_tabled_and_drawn",
     **dict.fromkeys(("docker compose -f deploy/compose.yaml up --build --detach --wait",
                      "docker compose -f deploy/compose.yaml --profile backup run --rm backup"),
                     "tests/live/test_deploy.py::test_compose_decides_in_postgresql"),

@@ -16,14 +16,14 @@ BY_COMMAND = {
     "court-figure-1-0.025.png": "evenhand reproduce court",
     "court-figure-1-1e-07.png": "evenhand reproduce court",
     "court.png": "evenhand reproduce court",
-    "curve.png": "evenhand curve hillstrom.csv --problem examples/email.toml --tolerance 0.02 --out out/curve",
+    "curve.svg": "evenhand curve hillstrom.csv --problem examples/email.toml --tolerance 0.02 --out out/curve",
     "demo.png": "make demo",
     "lessons.png": "evenhand reproduce lessons",
     "performance.png": "make bench-peers",
     "ranking-figure-4.png": "evenhand reproduce fair-ranking --data DIR --items 2k --part trade-off",
     "ranking-trade-off.png": "evenhand reproduce fair-ranking --data DIR --part trade-off",
     "ranking.png": "evenhand reproduce fair-ranking --data DIR --part objectives",
-    "replay.png": "evenhand replay hillstrom.csv --problem examples/email.toml --replicas 20 --out out/email",
+    "replay.svg": "evenhand replay hillstrom.csv --problem examples/email.toml --replicas 20 --out out/email",
     "small-budgets.png": "evenhand reproduce small-budgets",
     "square-cbwk-K.png": "--sweep K",
     "square-cbwk-T.png": "--sweep T",
@@ -34,7 +34,7 @@ BY_COMMAND = {
 def shown():
     """The pictures of pages, without those of the gallery, which tests/test_gallery.py has: (page, name)."""
     for page in PAGES:
-        for link in re.findall(r"!\[[^\]]*\]\(([^)]+\.png)\)", page.read_text(encoding="utf-8")):
+        for link in re.findall(r"!\[[^\]]*\]\(([^)]+\.(?:png|svg))\)", page.read_text(encoding="utf-8")):
             if not link.startswith("gallery/"):
                 yield page, link.removeprefix("docs/")
 

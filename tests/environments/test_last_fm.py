@@ -49,14 +49,14 @@ def test_users_and_artists_with_the_largest_sums_are_kept_and_the_lowest_id_of_a
     """Sums by user: 10, 6, 15; by artist: 11, 4, 7, 9."""
     x = LastFM(path=small, users=2, items=3, factors=2)
     counts = np.array([[0, 8, 4], [9, 0, 0]])  # users 5 and 1, artists 10, 13 and 12
-    np.testing.assert_array_equal(x.listened, np.log(1.0 + counts))
+    np.testing.assert_array_equal(x.listening, np.log(1.0 + counts))
     assert x.audience.names == ("Moon (10)", "Été", "Moon (12)")
 
 
 def test_the_wide_set_has_the_artists_with_most_listeners_and_all_their_users(small):
     """Every artist has two listeners: the two lowest ids are kept, and with them all three users."""
     x = LastFM(path=small, users=1, items="2k", factors=1)
-    np.testing.assert_array_equal(x.listened, np.log1p(np.array([[9, 1], [2, 0], [0, 3]])))
+    np.testing.assert_array_equal(x.listening, np.log1p(np.array([[9, 1], [2, 0], [0, 3]])))
     assert x.audience.names == ("Moon", "Sun")
 
 
@@ -72,7 +72,7 @@ def test_factors_are_balanced_and_predict_probabilities(small):
 def test_a_quantile_of_what_is_listened_to_becomes_certain(small):
     x = LastFM(path=small, users=3, items=4, factors=2, quantile=0.5)
     products = x.audience.users @ x.audience.items.T
-    assert np.median(products[x.listened > 0]) == pytest.approx(1.0)
+    assert np.median(products[x.listening > 0]) == pytest.approx(1.0)
     np.testing.assert_allclose(x.audience.chances, np.minimum(products, 1.0))
 
 
@@ -98,11 +98,11 @@ def test_without_scikit_learn_it_says_what_to_install(small, monkeypatch):
 def test_the_top_fifty(factors, error):
     """The facts that the docstring states."""
     x = LastFM(path=DATA, factors=factors)
-    assert (x.listened > 0).sum() == 442
+    assert (x.listening > 0).sum() == 442
     a = x.audience
     product = a.users @ a.items.T
-    fit = product * (product * x.listened).sum() / (product**2).sum()
-    assert np.linalg.norm(x.listened - fit) / np.linalg.norm(x.listened) == pytest.approx(error, abs=1e-4)
+    fit = product * (product * x.listening).sum() / (product**2).sum()
+    assert np.linalg.norm(x.listening - fit) / np.linalg.norm(x.listening) == pytest.approx(error, abs=1e-4)
     assert a.names[:2] == ("Britney Spears", "Depeche Mode")
     if factors == 10:
         assert a.chances.mean() == pytest.approx(0.1126, abs=1e-4)
@@ -115,8 +115,8 @@ def test_the_top_fifty(factors, error):
 def test_the_wide_set():
     """The facts that the docstring states."""
     x = LastFM(path=DATA, items="2k")
-    assert x.listened.shape == (1880, 2500)
-    assert (x.listened > 0).sum() == 69_786
+    assert x.listening.shape == (1880, 2500)
+    assert (x.listening > 0).sum() == 69_786
     product = x.audience.users @ x.audience.items.T
     assert (product > 1.0).mean() == pytest.approx(0.00177, abs=1e-5)
     assert x.audience.chances.mean() == pytest.approx(0.0242, abs=1e-4)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand import goals as g
-from evenhand.goals.comparison import compared
+from evenhand.goals.comparison import comparison
 from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.goals.hard_limits import hard_budget, hard_limits
@@ -112,7 +112,7 @@ GOALS = [
     (_resolved(EVERYTHING, contexts=8, every=5, regions=REGIONS), EVERYTHING),
     (_resolved(COURT.problem, drift=math.inf, temperatures=(0.02,)), COURT.problem),
     (_resolved(COURT.problem, reserve=0.2), COURT.problem),
-    (compared(EVERYTHING), EVERYTHING),
+    (comparison(EVERYTHING), EVERYTHING),
     (reward(EVERYTHING), EVERYTHING),
     (reward(LITTLE), LITTLE),
     (g.LinearReward(rows=select(EVERYTHING, ("gain", "miles")), weights=(2.0, -0.1), optimism="row"), EVERYTHING),

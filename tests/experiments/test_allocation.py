@@ -10,20 +10,20 @@ from evenhand.core.errors import InvalidInput
 from evenhand.environments import AudienceMatching, Listeners, Matching
 from evenhand.experiments import Session
 from evenhand.experiments.allocation import AllocationExperiment
-from evenhand.experiments.allocation.figures import (
+from evenhand.experiments.allocation.study import (
     BOUND,
     MATCHES,
     ORACLE,
     REFERENCE,
     SATISFACTION,
+    SWEEPS,
     TO_BOUND,
     TO_REFERENCE,
+    Shares,
+    Sweep,
+    sections,
 )
-from evenhand.experiments.allocation.shares import Shares
-from evenhand.experiments.allocation.standards import standards
-from evenhand.experiments.allocation.study import sections
-from evenhand.experiments.allocation.sweeps import SWEEPS, Sweep
-from evenhand.experiments.allocation.systems import GREEDY, OURS, PAPER, SYSTEMS, policy
+from evenhand.experiments.allocation.systems import GREEDY, OURS, PAPER, SYSTEMS, policy, standards
 from evenhand.experiments.loop import run
 from evenhand.run import simulate
 from evenhand.welfare import Capped
@@ -86,7 +86,7 @@ def test_systems_are_measured_beside_reference_and_bound_and_drawn(tmp_path):
 @pytest.mark.slow
 def test_a_sweep_runs_what_a_parameter_does_not_change_once(tmp_path, monkeypatch):
     small = {"3b": SWEEPS["3b"]._replace(values=(0.1, 1.0)), "2c": SWEEPS["2c"]._replace(values=(0.0, 1.0))}
-    monkeypatch.setattr("evenhand.experiments.allocation.sweeps.SWEEPS", small)
+    monkeypatch.setattr("evenhand.experiments.allocation.study.SWEEPS", small)
     monkeypatch.setattr("evenhand.experiments.allocation.study.SWEEPS", small)
     said: list[str] = []
     settings = AllocationExperiment(figures=("3b", "2c"), rounds=30, replicas=2)

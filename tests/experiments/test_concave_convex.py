@@ -8,10 +8,7 @@ import pytest
 
 from evenhand.environments import BernoulliKnapsacks
 from evenhand.experiments.concave_convex import WORLDS, ConcaveConvexExperiment
-from evenhand.experiments.concave_convex.rates import rate
-from evenhand.experiments.concave_convex.study import OUTSIDE, REGRET, outside
-from evenhand.experiments.concave_convex.systems import systems
-from evenhand.experiments.concave_convex.worlds import settings
+from evenhand.experiments.concave_convex.study import OUTSIDE, REGRET, outside, rate, settings, systems
 from evenhand.experiments.loop import run
 from evenhand.models import Tabular
 from evenhand.problem import Budget

@@ -19,11 +19,11 @@ def results(over):
 
 
 def test_the_sentences_state_the_gain_and_who_overspent():
-    first, second = findings.seen(results({"uniform": 0.0, "pgd": 0.3, "resolving": 0.0})).split("\n")
+    first, second = findings.sentences(results({"uniform": 0.0, "pgd": 0.3, "resolving": 0.0})).split("\n")
     assert "49.0% of the people appear under `resolving` and 40.0%" in first
     assert "90% of the gain of the best policy" in first  # (0.49 - 0.40) / (0.50 - 0.40)
     assert second == "`resolving` never spends more than there is, while `pgd` does in 6 of 20 runs."
-    assert findings.seen(results({"resolving": 0.0})).endswith("`resolving` never spends more than there is.")
+    assert findings.sentences(results({"resolving": 0.0})).endswith("`resolving` never spends more than there is.")
 
 
 def test_a_replica_overspends_if_it_exceeds_any_budget():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.environments import Court
-from evenhand.experiments import estimate
+from evenhand.experiments import loop
 from evenhand.experiments.loop import run
 from evenhand.recipes import uniform
 from evenhand.run import Checkpoints, simulate, simulation
@@ -20,8 +20,8 @@ BLIND = uniform(COURT.problem, n_features=5)
 @pytest.fixture
 def any_length(monkeypatch):
     """Experiments of any length are worth an estimate, and every step takes a millisecond."""
-    monkeypatch.setattr(estimate, "LEAST", 1)
-    monkeypatch.setattr(estimate, "pace", lambda policy, world, **rest: 1e-3)
+    monkeypatch.setattr(loop, "LEAST", 1)
+    monkeypatch.setattr(loop, "pace", lambda policy, world, **rest: 1e-3)
 
 
 def told(experiment, **options):

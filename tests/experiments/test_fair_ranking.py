@@ -8,8 +8,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.experiments import Session
 from evenhand.experiments.experiment import Run
 from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
-from evenhand.experiments.fair_ranking.study import sections
-from evenhand.experiments.fair_ranking.world import OFFSET, aim, world
+from evenhand.experiments.fair_ranking.study import OFFSET, aim, sections, world
 from evenhand.experiments.loop import run
 from evenhand.run import simulate
 

@@ -1,4 +1,4 @@
-"""The list of published tables and figures is complete, its commands run, and the page shows it."""
+"""The list of published tables and figures is complete, its commands run, and the command line shows it."""
 
 import contextlib
 import io
@@ -9,8 +9,7 @@ import pytest
 from evenhand.cli import build, main
 from evenhand.experiments import discover
 from evenhand.experiments.options import options
-from evenhand.experiments.papers import CHZHEN, DO, EXHIBITS, HAN, SHIBUKAWA, TITLES, WITHOUT, listing
-from tests.documents.pages import ROOT
+from evenhand.experiments.papers import CHZHEN, DO, EXHIBITS, HAN, SHIBUKAWA, TITLES, listing
 from tests.each import for_each
 
 # What the papers print: every number in a caption or a reference of their texts, with the panels of its caption.
@@ -28,7 +27,6 @@ PRINTED = {
     HAN: {"Table 1": [""], "Table 2": [""], "Table 3": [""], "Figure 1": list("abcd")},
 }
 COMMANDS = [p for p in EXHIBITS if p.command]
-PAGE = ROOT / "docs" / "papers.md"
 
 
 def named(p):
@@ -48,7 +46,6 @@ def test_every_number_of_the_papers_is_listed_once():
 
 def test_each_has_a_command_or_the_reason_why_there_is_none():
     assert [named(p) for p in EXHIBITS if bool(p.command) == bool(p.reason)] == []
-    assert [named(p) for p in EXHIBITS if bool(p.command) != bool(p.page)] == []
 
 
 @for_each("published", COMMANDS, ids=named)
@@ -67,22 +64,6 @@ def test_an_experiment_that_names_a_table_or_a_figure_makes_one():
     sources = {name: made.__named__[1] for name, made in discover().items() if hasattr(made, "__named__")}
     claim = {name for name, source in sources.items() if "Figure" in source or "Table" in source}
     assert claim == {p.experiment for p in COMMANDS}
-
-
-def row(p):
-    """A line of the page."""
-    found = f"[{p.page}]({p.page})" if p.page else ""
-    return f"| {p.number} | {p.shows} | {f'`{p.command}`' if p.command else p.reason} | {found} |"
-
-
-def test_the_page_has_the_list():
-    text = PAGE.read_text(encoding="utf-8")
-    for paper, title in TITLES.items():
-        part = text.partition(f"## {paper}\n")[2].partition("\n## ")[0]
-        assert f"*{title}*" in part
-        rows = [line for line in part.splitlines() if line.startswith("| ")][1:]
-        assert rows == [row(p) for p in EXHIBITS if p.paper == paper]
-    assert WITHOUT in text.replace("\n", " ")
 
 
 def test_the_command_lists_all_of_them(capsys):

@@ -12,8 +12,17 @@ from evenhand.core.errors import InvalidInput
 from evenhand.experiments import loop
 from evenhand.experiments.loop import run
 from evenhand.experiments.square_cbwk import SquareCBwKExperiment
-from evenhand.experiments.square_cbwk.study import LOOKS, POINTS, PUBLISHED, SWEEPS, Sweep, against
-from evenhand.experiments.square_cbwk.systems import NEWTON, Point, systems
+from evenhand.experiments.square_cbwk.study import (
+    LOOKS,
+    NEWTON,
+    POINTS,
+    PUBLISHED,
+    SWEEPS,
+    Point,
+    Sweep,
+    against,
+    systems,
+)
 from evenhand.run import simulate
 
 SMALL, SMALLER = Point(5, 3, 120), Point(5, 3, 80)

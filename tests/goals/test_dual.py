@@ -11,7 +11,7 @@ from evenhand.policy import Policy
 from evenhand.problem import Budget, Groups, Parity, Rows
 from evenhand.problem.constraints import constraint_rows
 from evenhand.run import play
-from evenhand.testing.frames import decision_of
+from evenhand.testing.promises import decision_of
 from tests import twins
 from tests.calls import tell
 from tests.drawn import drawn

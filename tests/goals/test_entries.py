@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.goals import _entries
+from evenhand.goals import _resolving_view
 
 REPLICAS, ROWS = 3, 4
 FIRST, FOLLOWED = np.array([0, 2, 3]), np.array([2, 3])
@@ -38,7 +38,7 @@ def test_rows_that_a_decision_settles(drawn, times):
     entered, sums = times * (counted[:, None] * KNOWN), times * np.where(KNOWN, v, 0.0)
     used = np.zeros((REPLICAS, len(FIRST) + CUTS))
     used[:, : len(FIRST)] = sums[:, FIRST]
-    found = _entries.enter_settled(counted, times, v, KNOWN, FIRST, FOLLOWED, used.shape[1], spent, rounds, seen)
+    found = _resolving_view.enter_settled(counted, times, v, KNOWN, FIRST, FOLLOWED, used.shape[1], spent, rounds, seen)
     for one, other in zip(found, (entered, sums, used), strict=True):
         np.testing.assert_array_equal(one, other)
     for one, before, more in zip((spent, rounds, seen), kept, (sums, entered, entered[:, FOLLOWED]), strict=True):
@@ -52,7 +52,7 @@ def test_rows_of_outcomes_that_arrived(drawn):
     there = ~np.isnan(v)
     filled, waited = np.where(there, v, counted[:, None] * unseen), counted[:, None] * ~KNOWN
     sums = np.where(KNOWN, 0.0, filled)
-    found = _entries.enter_arrived(counted, v, KNOWN, unseen, FOLLOWED, spent, rounds, seen)
+    found = _resolving_view.enter_arrived(counted, v, KNOWN, unseen, FOLLOWED, spent, rounds, seen)
     for one, other in zip(found, (filled, waited, sums), strict=True):
         np.testing.assert_array_equal(one, other)
     added = (sums, waited, (waited * there)[:, FOLLOWED])
@@ -62,7 +62,7 @@ def test_rows_of_outcomes_that_arrived(drawn):
     as_planned = np.isinf(BOUNDS[FIRST]) & ~there[:, FIRST]
     assert as_planned.any()
     used = np.where(as_planned, counted[:, None] * plan[:, : len(FIRST)], filled[:, FIRST])
-    np.testing.assert_array_equal(_entries.directed(counted, v, filled, FIRST, BOUNDS, plan), used)
+    np.testing.assert_array_equal(_resolving_view.use_in_directions(counted, v, filled, FIRST, BOUNDS, plan), used)
 
 
 def test_the_use_that_is_off_plan(drawn):
@@ -75,7 +75,7 @@ def test_the_use_that_is_off_plan(drawn):
     most = np.where(
         which & (counted > 0.0)[:, None], np.maximum(jump, np.abs(used + (1 - counted)[:, None] * plan)), jump
     )
-    _entries.compare(counted, used, which, forced, plan, gap, since, jump)
+    _resolving_view.compare(counted, used, which, forced, plan, gap, since, jump)
     for one, other in zip((gap, since, jump), (moved, compared, most), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -97,7 +97,7 @@ def test_when_prices_are_solved_again(drawn, drift, t):
     planned = alive & ((t >= due) | (arrived + 1.0 >= news) | changed)
     off = (np.abs(gap) > drift * np.sqrt(since * noise + jump**2)).any(1)
     solve = planned | (alive & (t % 10 == 0) & off)
-    found = _entries.is_due(counted, t, last, arrived, due, news, changed, drift, since, noise, jump, gap)
+    found = _resolving_view.is_due(counted, t, last, arrived, due, news, changed, drift, since, noise, jump, gap)
     np.testing.assert_array_equal(found[0], planned)
     np.testing.assert_array_equal(found[1], solve)
     assert found[2] == solve.any()

@@ -11,10 +11,10 @@ from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedA
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
 from evenhand.goals import Resolving
-from evenhand.goals._entries import pulled
+from evenhand.goals._resolving_view import pull_prices
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
-from evenhand.planning.concave_program import maximize
+from evenhand.planning.mixing import maximize
 from evenhand.problem import Budget, Groups, Outcome, Problem, Within
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.merged_rows import merge
@@ -295,12 +295,12 @@ def test_prices_stay_between_two_solves_where_contexts_never_repeat():
     assert (goal.solved > 1).all()
     assert (goal.gap != 0.0).any()
     np.testing.assert_array_equal(goal.pull, np.zeros_like(goal.mu))
-    np.testing.assert_array_equal(pulled(goal.mu, goal.pull, goal.gap), goal.mu)
+    np.testing.assert_array_equal(pull_prices(goal.mu, goal.pull, goal.gap), goal.mu)
 
 
 def test_a_price_moves_with_what_is_off_plan_and_keeps_its_sign():
     mu, pull = np.array([[1.0, -1.0, 0.0, 1.0, -1.0]]), np.full((1, 5), 0.5)
-    moved = pulled(mu, pull, np.array([[1.0, -1.0, 9.0, -9.0, 9.0]]))
+    moved = pull_prices(mu, pull, np.array([[1.0, -1.0, 9.0, -9.0, 9.0]]))
     np.testing.assert_array_equal(moved, [[1.5, -1.5, 0.0, 0.0, 0.0]])
 
 

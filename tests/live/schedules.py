@@ -543,7 +543,7 @@ def schedule(seed):
 def run(count, seed=0):
     """Run schedules from a seed on; returns how many did what, and those that differ by their seeds."""
     done, differ, began = Counter(), {}, time.process_time()
-    with warnings.catch_warnings(), kernels("compiled"), patch("evenhand.policy.ahead._PART", 1):
+    with warnings.catch_warnings(), kernels("compiled"), patch("evenhand.policy.batch._PART", 1):
         warnings.simplefilter("ignore")
         for i in range(seed, seed + count):
             one = schedule(i)

@@ -120,7 +120,7 @@ def test_a_ratio_that_is_missed_raises_no_alarm_while_its_credit_holds():
     standing = campaign.status().standings["sale / usual"]
     assert (standing.value, standing.limit) == (0.0, 0.8)
     assert standing.credit == pytest.approx(50 - 60 * 0.32)
-    assert (standing.kept, standing.verdict, standing.said) == (True, "kept", "kept, with a credit of 30.8")
+    assert (standing.kept, standing.verdict, standing.text) == (True, "kept", "kept, with a credit of 30.8")
     assert raised(campaign) == []
     assert "missed" not in str(campaign.status())
     tally = Tally(campaign)

@@ -182,7 +182,7 @@ def test_nothing_is_told_before_the_commit():
     assert campaign.status().rounds == 1
 
 
-@pytest.mark.parametrize("missing", ["fastapi", "httptools", "jinja2", "uvicorn"])
+@pytest.mark.parametrize("missing", ["httptools", "jinja2", "starlette", "uvicorn"])
 def test_without_the_extra_the_error_says_what_to_install(missing, monkeypatch):
     monkeypatch.delitem(sys.modules, "evenhand.live.http")
     monkeypatch.setitem(sys.modules, missing, None)
@@ -195,7 +195,7 @@ def test_campaigns_need_no_package_of_the_server():
     """Only the server names the extra, rather than a package that campaigns do without."""
     code = """
 import sys
-for package in ("fastapi", "httptools", "httpx", "jinja2", "markupsafe", "uvicorn"):
+for package in ("fastapi", "httptools", "httpx", "jinja2", "markupsafe", "starlette", "uvicorn"):
     sys.modules[package] = None
 from evenhand.cli import main
 from evenhand.live import open_campaign

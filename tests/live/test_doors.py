@@ -3,7 +3,6 @@
 import base64
 import json
 import logging
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +14,13 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Campaign
-from evenhand.live.http import app, front, service
+from evenhand.live.http import app, service
 from evenhand.live.http.bodies import parse, plain
 from evenhand.live.http.commits import Commits
+from evenhand.live.http.server import server
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import _Log
 from tests.live.served import CASE, SHOP, asked, events, opened, serving
-from tests.live.test_http_security import raw
 from tests.waits import LONG, until
 
 TOKEN = "a secret of this test"
@@ -83,125 +82,11 @@ def test_a_name_that_is_stated_twice_is_the_first_one_that_is_repeated():
         parse(b'{"a": 1, "b": 1, "c": 1, "b": 1, "a": 1}')
 
 
-HALF = b"POST /decide HTTP/1.1\r\nHost: localhost\r\nX: "
-
-
-def lines(client, number):
-    """Connections that never say the rest of a header."""
-    found = []
-    for _ in range(number):
-        line = socket.create_connection((client.base_url.host, client.base_url.port))
-        line.sendall(HALF)
-        found.append(line)
-    return found
-
-
-def test_half_requests_give_way_to_whole_ones(campaign, caplog):
-    with serving(app(campaign), most=20) as client, caplog.at_level(logging.WARNING):
-        half = lines(client, 200)
-        try:
-            for i in range(5):
-                assert client.post("/decide", json=asked(f"beside {i}")).status_code == 200
-            assert [record.message for record in caplog.records if "connections" in record.message] == [
-                "20 connections are open: those that wait for a request are closed for new ones"
-            ]
-        finally:
-            for line in half:
-                line.close()
-
-
-def test_a_header_has_to_come_in_time(campaign, monkeypatch):
-    monkeypatch.setattr(front, "SECONDS", 0.2)
-    with serving(app(campaign)) as client:
-        (line,) = lines(client, 1)
-        line.settimeout(LONG)
-        with line:
-            assert line.recv(100) == b""
-        again = socket.create_connection((client.base_url.host, client.base_url.port), timeout=LONG)
-        with again:  # also the second one of a connection
-            again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            found = b""
-            while not found.endswith(b'{"ok":true}'):
-                found += again.recv(10_000)
-            again.sendall(HALF)
-            assert again.recv(100) == b""
-
-
-@pytest.mark.parametrize("held", [True, False], ids=["with the request before", "after the response"])
-def test_a_connection_that_began_a_header_is_not_idle(campaign, monkeypatch, held):
-    """It is closed by the timer of idle connections, which runs only while no request has begun."""
-    made, found = front.Doors.protocol, []
-
-    def noted(self, *args, **more):
-        found.append(made(self, *args, **more))
-        return found[-1]
-
-    def answer(line):
-        found = b""
-        while not found.endswith(b'{"ok":true}'):
-            part = line.recv(10_000)
-            assert part
-            found += part
-
-    monkeypatch.setattr(front.Doors, "protocol", noted)
-    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with serving(app(campaign)) as client:
-        at = client.base_url.host, client.base_url.port
-        with socket.create_connection(at, timeout=LONG) as line:
-            line.sendall(head + head[:9] if held else head)
-            answer(line)
-            (door,) = found
-            if not held:
-                until(lambda: door.timeout_keep_alive_task)
-                line.sendall(head[:9])
-            until(lambda: door._held)
-            until(lambda: door.timeout_keep_alive_task is None)
-            line.sendall(head[9:])
-            answer(line)
-            until(lambda: door.timeout_keep_alive_task)
-            door.loop.call_soon_threadsafe(door.timeout_keep_alive_handler)
-            assert line.recv(100) == b""
-
-
 def test_the_limit_of_open_files_caps_connections(monkeypatch):
     resource = pytest.importorskip("resource")
     for soft, most in ((1024, 896), (100, 36), (10**6, 10_000), (resource.RLIM_INFINITY, 10_000)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
-        assert front.allowed() == most
-
-
-def test_connections_that_cannot_be_accepted_are_logged_once(caplog):
-    found = front.Doors(9)
-    for _ in range(100):
-        found.handle(None, {"message": "socket.accept() out of system resource", "exception": OSError(24, "too many")})
-    assert [record.message for record in caplog.records] == ["no connection can be accepted: [Errno 24] too many"]
-
-
-BODY = b'{"id": 99}'
-TWO = b"POST /cancel HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n"
-AMBIGUOUS = {
-    "two lengths": TWO + b"a\r\n" + BODY + b"\r\n0\r\n\r\n",
-    "a bare LF": b"GET /healthz HTTP/1.1\nHost: localhost\n\n",
-    "one bare LF": b"GET /healthz HTTP/1.1\r\nX: 1\nHost: localhost\r\n\r\n",
-    "a folded header": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: 1\r\n 2\r\n\r\n",
-}
-
-
-@pytest.mark.parametrize("name", AMBIGUOUS)
-def test_a_request_that_others_read_in_another_way_is_refused(client, name):
-    smuggled = AMBIGUOUS[name] + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    said = raw(client, smuggled)
-    assert said.startswith(b"HTTP/1.1 400 ")
-    assert said.count(b"HTTP/1.1") == 1
-
-
-def test_requests_may_follow_each_other(client):
-    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=LONG) as line:
-        line.sendall(head * 2)
-        found = b""
-        while found.count(b'{"ok":true}') < 2:
-            found += line.recv(10_000)
+        assert server(None).config.limit_concurrency == most
 
 
 @pytest.mark.parametrize("value", [-1e6, 0, 79, 1e15, -1e99, 80])
@@ -395,10 +280,10 @@ def test_who_asks_for_much_does_not_make_others_wait():
 
 @pytest.mark.slow
 def test_others_are_answered_meanwhile(tmp_path):
-    """20,000 names, 5,000 half requests (as many as files allow) and costs of 1e15, beside a client of its own."""
+    """20,000 names and costs of 1e15, beside a client of its own."""
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
-        over, half, attacked = threading.Event(), [], threading.Event()
+        over, attacked = threading.Event(), threading.Event()
 
         def waits():
             found = []
@@ -410,7 +295,6 @@ def test_others_are_answered_meanwhile(tmp_path):
             return np.quantile(found, 0.99)
 
         def attack():
-            half.extend(lines(client, min(5000, front.allowed() // 4)))
             body = names(20_000)
             while not over.is_set():
                 attacked.set()
@@ -425,6 +309,4 @@ def test_others_are_answered_meanwhile(tmp_path):
             beside = waits()
             over.set()
             attacker.result(LONG)
-        for line in half:
-            line.close()
         assert beside < 0.5 + 20 * alone  # 0.1 on a quiet machine

@@ -15,8 +15,8 @@ from evenhand.live.http import app
 from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.batches import Deciding
-from evenhand.policy.ahead import compile_ahead, decide_all, frozen, most
-from evenhand.policy.kernels import decisions
+from evenhand.policy import batch
+from evenhand.policy.batch import compile_ahead, decide_all, frozen, most
 from tests.each import for_each
 from tests.live.schedules import marked, plain, same_fold
 from tests.live.served import asked, opened, serving
@@ -80,9 +80,9 @@ def test_decisions_are_those_of_a_plain_loop(name, kernels, monkeypatch):
     policy = {**SHOPS, "fair": fair}[name]()
     assert not kernels or compile_ahead(policy)
     if not kernels:
-        monkeypatch.setattr(decisions.Deciding, "pays", lambda *_: False)
-    ran, run = [], decisions.Deciding.run
-    monkeypatch.setattr(decisions.Deciding, "run", lambda *told: ran.append(run(*told)) or ran[-1])
+        monkeypatch.setattr(batch.Deciding, "pays", lambda *_: False)
+    ran, run = [], batch.Deciding.run
+    monkeypatch.setattr(batch.Deciding, "run", lambda *told: ran.append(run(*told)) or ran[-1])
     state, some = played(policy, 3, 120), contexts(policy, 4, 60)
     before = deepcopy(state)
     found, expected = decide_all(policy, state, some), list(at_one_state(policy, before, some))
@@ -184,9 +184,9 @@ def test_all_workers_have_one_state_and_audits_make_every_decision_again(seed, k
     if kernels:
         compile_ahead(shops()[0])
         monkeypatch.setattr("evenhand.policy.kernels.events._PAYS_LOADED", 2)
-        monkeypatch.setattr(decisions, "_PAYS_LOADED", 2)
+        monkeypatch.setattr(batch, "_PAYS_LOADED", 2)
     else:
-        monkeypatch.setattr(decisions.Deciding, "pays", lambda *_: False)
+        monkeypatch.setattr(batch.Deciding, "pays", lambda *_: False)
     life = Life(shops(), seed)
     for each in (lambda: None, life.erase):
         each()

@@ -1,12 +1,13 @@
 """What clients may ask over HTTP, and what they are told."""
 
+import gc
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evenhand.live.http import app
+from evenhand.live.http import app, serve
 from tests.live.served import CASE, asked, events, opened, serving
 
 
@@ -216,6 +217,8 @@ def test_the_description_of_the_api_loads_nothing_from_elsewhere(client):
 def test_other_pages_and_methods(client):
     assert (client.get("/nowhere").status_code, client.get("/nowhere").json()) == (404, {"error": "not found"})
     assert client.get("/decide").status_code == 405
+    for path in ("/decide/", "/campaigns/nobody/decide", "/campaigns/shop/campaigns/shop/decide"):
+        assert client.post(path, json=asked("one")).status_code == 404
 
 
 def test_an_app_starts_again_after_it_ended(campaign):
@@ -223,3 +226,17 @@ def test_an_app_starts_again_after_it_ended(campaign):
     for i in range(2):
         with serving(made) as client:
             assert client.post("/decide", json=asked(f"{i}")).status_code == 200
+
+
+def test_searches_for_garbage_leave_out_what_was_there_before_the_first_request(tmp_path):
+    found = []
+
+    def ready(address):
+        found.append(gc.get_freeze_count())
+        raise KeyboardInterrupt
+
+    before = gc.get_freeze_count()
+    with pytest.raises(KeyboardInterrupt):
+        serve(opened(tmp_path), port=0, ready=ready)
+    assert found[0] > before + 10_000
+    assert gc.get_freeze_count() == 0

@@ -284,6 +284,17 @@ def test_other_machines_need_a_token(campaign, host):
         serve(campaign, host=host, token="")
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
+def test_a_server_that_other_machines_reach_says_what_a_proxy_is_for(campaign, host, caplog):
+    def ready(address):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        serve(campaign, host=host, port=0, token=TOKEN, ready=ready)
+    said = [record.message for record in caplog.records if "deploy/Caddyfile" in record.message]
+    assert [z.partition(":")[0] for z in said] == ([host] if host == "0.0.0.0" else [])
+
+
 @pytest.mark.parametrize("port", [-1, 65_536, "8000", None])
 def test_ports(campaign, port):
     with pytest.raises(InvalidInput, match="port"):

@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
 from evenhand.live.http.lines import to_stderr
+from evenhand.live.http.server import server
 from evenhand.live.worker.verbs import Verbs
 from tests.live.served import CASE, asked, opened, serving
 from tests.live.test_several import campaigns
@@ -157,3 +158,9 @@ def test_the_command_takes_the_kind_of_lines(tmp_path, monkeypatch):
     assert given == ["json", None]
     with pytest.raises(InvalidInput, match="log: expected"), to_stderr("xml"):
         pass
+
+
+def test_no_line_of_a_request_is_made_twice(tmp_path):
+    made = app(opened(tmp_path))
+    assert not server(made).config.access_log
+    assert server(made, access_log=True).config.access_log

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*is superseded")
 @pytest.fixture(autouse=True)
 def _all_of_the_rounds_so_far_at_one_state(monkeypatch):
     """As these campaigns have nine rounds."""
-    monkeypatch.setattr("evenhand.policy.ahead._PART", 1)
+    monkeypatch.setattr("evenhand.policy.batch._PART", 1)
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -1,5 +1,7 @@
 """The description of the API, derived from the problem: what it says fits what the server takes and answers."""
 
+import re
+
 import pytest
 
 import evenhand as eh
@@ -120,3 +122,15 @@ def test_the_token_is_a_security_scheme(tmp_path, single, below):
     assert said["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
     assert said["paths"]["/healthz"]["get"].get("security") == (None if below else [])
     assert "security" not in said["paths"]["/metrics"]["get"]
+
+
+def test_the_fields_that_are_taken_are_those_of_the_description(tmp_path):
+    secret = "a secret of this test"
+    with serving(app(opened(tmp_path), token=secret)) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        for path, methods in client.get("/openapi.json").json()["paths"].items():
+            if "post" in methods:
+                schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
+                error = client.post(path, json={"nobody": 1}).json()["error"]
+                taken = re.fullmatch(r"nobody: expected one of the fields (.*), got an unknown one.*", error)[1]
+                assert set(taken.split(", ")) == set(schema.get("oneOf", [schema])[0]["properties"]), path

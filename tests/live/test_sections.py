@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from markupsafe import Markup
 
 from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Section
+from evenhand.report.drawing import Svg
 from tests.examples import sections as examples
 from tests.live.served import CASE, opened
 
@@ -45,7 +45,7 @@ def test_sections_keep_their_contract(name, found):
         assert (section.name, bool(section.title)) == (name, True)
         assert len({card.name for card in section.cards}) == len(section.cards) > 0
         for card in section.cards:
-            assert card.chart is None or (isinstance(card.chart, Markup) and "aria-label" in card.chart)
+            assert card.chart is None or (isinstance(card.chart, Svg) and "aria-label" in card.chart)
             assert all(len(row) == len(table.head) for table in card.tables for row in table.rows)
     assert examples.SECTIONS[name] in " ".join(texts(found[1][name]))
 

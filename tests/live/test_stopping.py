@@ -28,7 +28,7 @@ def test_a_server_ends_before_its_clients_do(tmp_path):
     store = f"sqlite:///{tmp_path}/post.db"
     lines = []
     try:
-        env, also = {**os.environ, "EVENHAND_TOKEN": TOKEN}, "refused 1 request with a wrong token, .*\n"
+        env, also = {**os.environ, "EVENHAND_TOKEN": TOKEN}, "refused 1 request with a wrong token, .*\n(ERROR: .*\n)*"
         with server(file, "--store", store, stop=signal.SIGTERM, env=env, also=also) as client:
             right = {"Authorization": f"Bearer {TOKEN}"}
             assert client.post("/decide", json=CASE, headers=right).status_code == 200
@@ -42,6 +42,7 @@ def test_a_server_ends_before_its_clients_do(tmp_path):
                         lines.append(line)
             before = time.monotonic()
         assert time.monotonic() - before < 25.0  # 30 where half a body is waited for
+        assert lines[0].recv(100).startswith(b"HTTP/1.1 503 ")
     finally:
         for line in lines:
             line.close()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.signatures import checked
 from evenhand.environments import Court
 from evenhand.models import Sklearn
 from evenhand.policy import Policy

@@ -17,7 +17,7 @@ from evenhand.models import (
     Stacked,
     Tabular,
 )
-from evenhand.models.per_action import sized, take_over
+from evenhand.models.per_action import resize, take_over
 from evenhand.policy.saving import flatten
 
 
@@ -90,4 +90,4 @@ def ends(model):
 
 def test_a_model_for_fewer_actions_is_the_one_that_a_state_is_of():
     for made in MODELS.values():
-        assert repr(sized(made(4), 3)) == repr(made(3))
+        assert repr(resize(made(4), 3)) == repr(made(3))

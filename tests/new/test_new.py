@@ -11,7 +11,7 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.problem_file import parse, read_spec
 from evenhand.new import QUESTIONS, example, read
-from evenhand.new.answers import Aim, Feature, Limit, Span
+from evenhand.new.questions import Aim, Feature, Limit, Span
 from evenhand.new.writing import FILES, problem_file, script
 from tests.each import for_each
 

@@ -37,7 +37,7 @@ def test_a_curve_is_printed_and_written(files, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "log.csv: 240 rows; sale per case against post per case; 3 folds, seed 0" in said
     assert "fair by town, 0 " in said
-    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"curve.parquet", "curve.png"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"curve.parquet", "curve.svg"}
 
 
 def test_values_are_printed_and_written(files, tmp_path, capsys):
@@ -46,7 +46,7 @@ def test_values_are_printed_and_written(files, tmp_path, capsys):
     said = capsys.readouterr().out
     assert rule in said
     assert "targeted, post 0.25" in said
-    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"value.parquet"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"value.parquet", "value.svg"}
 
 
 @pytest.mark.parametrize(

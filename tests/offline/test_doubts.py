@@ -151,8 +151,6 @@ def test_results_say_that_there_is_no_error(tmp_path):
     assert tuple(frame.loc["all large", ["least", "most"]]) == guess.bounds
     assert frame.loc["all none", ["least", "most"]].isna().all()
     assert "'all large' plays in 3" in found.summary()
-    ring = [z for z in found.plot().axes[0].lines if z.get_markerfacecolor() == "none" and z.get_marker() == "o"]
-    assert [z.get_xdata()[0] for z in ring] == [guess.beyond.value]
 
 
 def test_a_log_whose_actions_were_all_certain_judges_what_was_logged_alone():
@@ -274,8 +272,7 @@ def test_a_curve_has_no_bands_where_it_plays_what_was_never_logged():
     said = "what targeting brings cannot be told, as the log says too little of such plays"
     assert alone == f"At {2 * log.rows:,} cents in all (2 per case), {said}"
     assert "(guess)" in str(found)
-    assert not re.search(r"\bnan\b", f"{found} {found.page().html()}", re.IGNORECASE)
-    found.plot()
+    assert not re.search(r"\bnan\b", f"{found} {found.page().html()} {found.plot().svg()}", re.IGNORECASE)
 
 
 def test_the_best_of_many_alike_is_not_told_from_chance():
@@ -307,8 +304,8 @@ def test_targeting_is_compared_with_lines_that_the_log_can_tell():
 def test_bounds_beyond_a_picture_are_cut_at_its_ends():
     """With a range of a million nothing would be seen of what is known."""
     near = Interval("near", 0.1, 0.0, 0.2)
-    with_bounds = charts.intervals("x", [near, Interval("near", 0.1, -1e6, 1e6, BOUNDS)])
-    without = charts.intervals("x", [near, Interval("near", 0.1)])
+    with_bounds = charts.intervals([near, Interval("near", 0.1, -1e6, 1e6, BOUNDS)])
+    without = charts.intervals([near, Interval("near", 0.1)])
     assert re.findall(r'<line class="reach \w+"[^>]*>', with_bounds) == re.findall(
         r'<line class="reach \w+"[^>]*>', without
     )

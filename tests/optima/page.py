@@ -13,59 +13,52 @@ SMALL = 0.01  # standard errors of shares below it are not shown
 INTRO = """\
 # Known optima
 
-Every recipe in every simulated environment that it accepts, held against what the best static policy reaches that knows
-the truth. `python -m tests.optima` writes this page; `tests/optima` checks the numbers.
+Every recipe in every simulated environment that it accepts, beside the best static policy that knows the truth.
+`python -m tests.optima` writes this page; `tests/optima` checks the numbers.
 
-**Share.** The objective at the average outcomes of a run, on true means, over the optimum. The optimum is that of the
-fluid problem on sampled contexts (`evenhand.run.opt`); where features are hidden, that of one lottery for everybody
-(`opt_without_contexts`); where every replica has a truth of its own (`MultiObjective`), that of the replica in
-hindsight. A policy that keeps to all constraints does not exceed the optimum on average: a share above 1 comes with
-overspending. The share counts everything that is reached, also what doing nothing reaches, which is 0.80 on the court.
+**Share.** The objective at the average outcomes of a run, on true means, over the optimum: of the fluid problem on
+sampled contexts (`evenhand.run.opt`); where features are hidden, of one lottery for everybody
+(`opt_without_contexts`); where every replica has a truth of its own (`MultiObjective`), of the replica in hindsight. A
+share above 1 comes with overspending. The share counts everything, also what doing nothing reaches, which is 0.80 on
+the court.
 
 **Shares.** Each cell has the mean share over {replicas} replicas and, in brackets, that of the worst replica, on seed
 {checked}. A star marks a gain over doing nothing or drawing uniformly, whichever is better, of less than a tenth of
 what can be gained. Empty cells are [refusals](#refusals). The tests demand the mean on seed {calibrated} less one
-standard error, rounded down, and at most 1, which the mean here may miss by three standard errors
-(`tests/optima/stated.json`).
+standard error.
 
-**Details.** The command also [prints](tables/optima.txt), for every cell with something to tell, the standard error of
-the mean share, the share of replicas that are locked in (they gain less than half of the mean gain), the largest share
-of a budget that was spent on top of it, mean and worst replica, and the excess over the tolerance of a parity per
-round. Only `mixed_oracle`, `pgd`, `pgd_adaptive`, `primal_lp` and `ucb` overspend. In all rows that are not printed,
-the standard error is below 0.01, no replica is known to be locked in, and budgets and parities are kept.
+**Details.** The command also [prints](tables/optima.txt) standard errors, the share of replicas that are locked in
+(they gain less than half of the mean gain), overspending, and what parities are missed by. Only `mixed_oracle`, `pgd`,
+`pgd_adaptive`, `primal_lp` and `ucb` overspend.
 
-**Settings.** All recipes are given the same model in an environment, and their own defaults. What has no default comes
-from theory or from the optimum: the rate of `square_cbwk` from its Theorem A.1 at Z = T OPT / B, the exploration of
-its two-stage variant from the theory as far as it takes at most a quarter of the smallest budget, the prices of
-`mixed_oracle` from `opt`, the rate of `fw_squarecb` as A sqrt(t) over the variance of the noise. `fw` makes `lin_cbwk`
-concave where something is spent, else `ucb`. Horizons are short: shares say what defaults reach early, not in the
-limit.
+**Settings.** All recipes have the same model in an environment, and their own defaults. What has no default comes from
+theory or from the optimum: the rate of `square_cbwk`, the exploration of its two-stage variant as far as it takes at
+most a quarter of the smallest budget, the prices of `mixed_oracle`, the rate of `fw_squarecb`. `fw` makes `lin_cbwk`
+concave where something is spent, else `ucb`. Horizons are short: shares say what defaults reach early.
 """
 LOW = """\
 ## Why some shares are low
 
 Each of these was checked by changing what is named, on seed 1.
 
-- `lin_cbwk`, `fw` over it, and `square_cbwk` start with prices whose sum is near Z, which takes all that a play can be
-  worth at the declared range, and let them fall. With Z at twice the sum of the optimal prices, `lin_cbwk` reaches 0.94
-  on `MixedContexts` in the place of 0.88.
-- `square_cbwk` also explores by the theory's rate, which is cautious: ten times the rate with that Z reaches 0.91 on
-  `MixedContexts`. `two_stage_square_cbwk` has the same rate, and pays for its first stage.
-- `pgd_adaptive` underspends where costs are learned and noisy. The default thresholds of its regimes suit known costs:
-  coins exceed them by luck alone, so that the step doubles until prices swing.
+- `lin_cbwk`, `fw` over it, and `square_cbwk` start with prices whose sum is near Z. With Z at twice the sum of the
+  optimal prices, `lin_cbwk` reaches 0.94 on `MixedContexts` in the place of 0.88.
+- `square_cbwk` also explores by the theory's rate: ten times the rate with that Z reaches 0.91 on `MixedContexts`.
+  `two_stage_square_cbwk` has the same rate, and pays for its first stage.
+- `pgd_adaptive` underspends where costs are learned and noisy: coins exceed the thresholds of its regimes by luck
+  alone, so that the step doubles until prices swing.
 - `mixed_oracle` holds the optimal prices fixed. At these the actions that the optimum mixes are ties, so that errors of
-  the model decide which is played: it is a baseline that shows why prices must move.
-- `bwcr`, `ucb_bwk` and `ucb_bwcr` keep to the budgets in every context by themselves, and save little for those that
-  need more. On `Routing` a request of `ucb_bwcr` may use no more of an edge than its share per round.
+  the model decide which is played.
+- `bwcr`, `ucb_bwk` and `ucb_bwcr` keep to the budgets in every context by themselves. On `Routing` a request of
+  `ucb_bwcr` may use no more of an edge than its share per round.
 - Everybody on `BernoulliKnapsacks`: 2,000 rounds are few for ten arms with intervals of coins. With T = 16,000
   `resolving` and `pd_bwk` reach 0.95, `ucb_bwk`, `lin_cbwk` and `fw_dual` 0.94, `bwcr` 0.93.
 - `greedy_bwk` on `MixedArms` always plays the cheapest arm, which has the best ratio, and leaves most of the budgets
-  unused. `pd_bwk` has a price of time for that.
-- `fw_dual` on `MixedContexts` takes a while to find its prices. With T = 8000 it reaches 0.95.
+  unused.
+- `fw_dual` on `MixedContexts` finds its prices late. With T = 8000 it reaches 0.95.
 - `lyapunov` takes what a play is worth at most for the unit of its prices, which is far above their optimum on
   `Lessons` and on the court. With a tenth of that `worth` it reaches 0.94 in the place of 0.75 on `Lessons`, where it
   then misses parities by 0.012 per round, and 0.98 in the place of 0.93 on the court.
-- `uniform` does not look; `ucb` does not look at constraints, and has its share by overspending.
 """
 
 

@@ -7,7 +7,7 @@ import pytest
 import evenhand.planning.mixing as module
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
-from evenhand.planning.concave_program import Truth, maximize
+from evenhand.planning.mixing import Truth, maximize
 from tests.each import for_each
 from tests.objectives.twins import expression
 

@@ -11,10 +11,8 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Audience, Listeners, Ranking
 from evenhand.numerics.permutahedron import ascend, best_lists
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
-from evenhand.planning.concave_program import Truth, maximize
-from evenhand.planning.list_ascent import maximize_lists
-from evenhand.planning.list_program import is_linear_program, solve_lists
-from evenhand.planning.lists import pooled
+from evenhand.planning.lists import is_linear_program, maximize_lists, pool, solve_lists
+from evenhand.planning.mixing import Truth, maximize
 from evenhand.problem import Budget, Floor, Outcome, Parity
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import select
@@ -218,13 +216,13 @@ def test_an_objective_without_a_prox_is_refused():
 
 def test_the_same_list_for_everybody():
     lists = stated(SMALL)[2]
-    one = pooled(lists)
+    one = pool(lists)
     np.testing.assert_allclose(one.learned[0, :, 0], SMALL.shares_of_users @ SMALL.audience.chances)
     assert one.weight == 1.0
     with pytest.raises(InvalidInput, match="look at places alike"):
-        pooled(lists._replace(position=np.array([[1.0, 0.5], [1.0, 0.5], [0.9, 0.5]])))
+        pool(lists._replace(position=np.array([[1.0, 0.5], [1.0, 0.5], [0.9, 0.5]])))
     with pytest.raises(InvalidInput, match="offers everybody the same"):
-        pooled(lists._replace(offered=np.array([[True] * 4, [False] * 4, [True] * 4])))
+        pool(lists._replace(offered=np.array([[True] * 4, [False] * 4, [True] * 4])))
 
 
 @pytest.mark.parametrize(("items", "slots"), [(1, 1), (3, 3), (6, 2), (30, 10)])

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.moment_kernels import best_actions
-from evenhand.planning.moments import Block, Held, PureJob, SmoothJob, policies, smoothed
+from evenhand.planning.moments import Block, Memory, PureJob, SmoothJob, best_actions, policies, smooth_dual
 from tests.planning.programs import program, stated
 
 SEEDS = range(12)
@@ -23,7 +22,7 @@ def test_pure_policies_are_those_of_the_best_action(seed):
     worth, rows = stated(block, terms)
     prices = some_prices(block, terms, seed, 7)
     prices[1:4] = prices[:1] * (1.0 + 1e-3 * prices[1:4] / np.maximum(prices[:1], 1e-300))  # close to the first
-    found = policies(Held((block,)), terms, prices)
+    found = policies(Memory((block,)), terms, prices)
     for z, q in enumerate(prices):
         best = (worth - np.tensordot(q, rows, 1)).argmax(1)
         each = np.arange(len(best))
@@ -47,7 +46,7 @@ def test_lotteries_are_those_of_the_softmax(seed):
     chances = np.exp((net - net.max(1, keepdims=True)) / temperature)
     total = chances.sum(1)
     chances /= total[:, None]
-    found = smoothed(Held((block,)), terms, q, temperature)
+    found = smooth_dual(Memory((block,)), terms, q, temperature)
     size, paid = np.abs(worth).max(), q @ terms.bound
     assert found.value == pytest.approx(paid + (net.max(1) + temperature * np.log(total)).mean(), abs=1e-7 * size)
     assert found.bound == pytest.approx(paid + net.max(1).mean(), abs=1e-9 * size)

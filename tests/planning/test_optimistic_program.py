@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from evenhand.choices import LinearProgram, OptimisticProgram
+from evenhand.choices.optimistic_program import Intervals, optimistic_lottery
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
-from evenhand.planning.optimistic_program import Intervals, optimistic_lottery
 from tests.choices import plain
 from tests.each import for_each
 

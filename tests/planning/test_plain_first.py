@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import Fluid, Places, Solution, alike, solve_fluid, spread
-from evenhand.planning.plain_first import largest, solve_plain_first
+from evenhand.planning.fluid import Fluid, Places, Solution, alike, largest, solve_fluid, solve_plain_first, spread
 
 GAIN = np.array([0.0, -1.0, -1.0])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InfeasibleProblem
-from evenhand.planning.moments import Block, Held, Terms
+from evenhand.planning.moments import Block, Memory, Terms
 from evenhand.planning.price_mixture import best_mixture
 from tests.each import for_each
 from tests.planning.programs import optimum, program
@@ -14,7 +14,7 @@ class Counted:
     """Contexts in memory that count the passes."""
 
     def __init__(self, block):
-        self.held, self.passes = Held((block,)), 0
+        self.held, self.passes = Memory((block,)), 0
 
     def over(self, job):
         self.passes += 1
@@ -150,6 +150,6 @@ def test_limits_that_do_not_bind_take_two_passes():
 def test_without_limits_every_context_has_its_best_action():
     block, terms = shop(100)
     bare = terms._replace(factors=terms.factors[:, :0], bound=terms.bound[:0])
-    found = best_mixture(Held((block,)), block, bare, [], 1e-6)
+    found = best_mixture(Memory((block,)), block, bare, [], 1e-6)
     assert found.value == pytest.approx(block.outcomes[0].max(0).mean())
     assert found.gap == 0.0

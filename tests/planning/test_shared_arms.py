@@ -7,8 +7,8 @@ from evenhand.planning.fluid import Fluid, Places, Program, Solution, dual, solv
 from evenhand.planning.shared_arms import Shared, arms_of, soft_arms
 from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
 from evenhand.welfare import Capped, Logarithmic, Round, satisfaction
-from evenhand.welfare.fluid import fluid
-from evenhand.welfare.slopes import conjugate
+from evenhand.welfare._kernels import conjugate
+from evenhand.welfare.linear_program import fluid
 from tests.examples.oracles import CURVES
 
 ONE = Places(np.ones(1), None)

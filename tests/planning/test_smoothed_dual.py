@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from evenhand.planning.moments import Held, smoothed
+from evenhand.planning.moments import Memory, smooth_dual
 from evenhand.planning.smoothed_dual import minimise, scale_of
 from tests.each import for_each
 from tests.planning.programs import optimum, program
@@ -16,16 +16,16 @@ def test_prices_are_those_of_a_general_minimiser(seed):
     block, terms = program(seed)
     if not len(terms.bound) or optimum(block, terms) is None:
         return
-    held, scale, prices = Held((block,)), scale_of(block, terms), np.zeros(len(terms.bound))
+    held, scale, prices = Memory((block,)), scale_of(block, terms), np.zeros(len(terms.bound))
     for temperature in (0.3, 0.1, 0.05):
         prices, least = minimise(held, terms, scale, prices, temperature, 100)
     t, units = 0.05 * scale.worth, scale.prices
-    found = smoothed(held, terms, prices, t)
+    found = smooth_dual(held, terms, prices, t)
     assert (prices >= 0.0).all()
     assert least >= optimum(block, terms) - 1e-8 * scale.worth
 
     def of(scaled):
-        at = smoothed(held, terms, scaled * units, t)
+        at = smooth_dual(held, terms, scaled * units, t)
         return at.value / scale.worth, at.slope * units / scale.worth
 
     best = minimize(of, prices / units, jac=True, bounds=[(0.0, None)] * len(prices), options={"ftol": 1e-15})
@@ -35,14 +35,14 @@ def test_prices_are_those_of_a_general_minimiser(seed):
 def test_derivatives_are_finite_differences():
     for seed in range(8):
         block, terms = program(seed)
-        held, scale = Held((block,)), scale_of(block, terms)
+        held, scale = Memory((block,)), scale_of(block, terms)
         prices = np.random.default_rng(seed).uniform(0.1, 1.0, len(terms.bound)) * scale.prices
         t, h = 0.3 * scale.worth, 1e-5
-        at = smoothed(held, terms, prices, t)
+        at = smooth_dual(held, terms, prices, t)
         for j, unit in enumerate(scale.prices):
             step = np.zeros(len(prices))
             step[j] = h * unit
-            more, less = (smoothed(held, terms, prices + s, t) for s in (step, -step))
+            more, less = (smooth_dual(held, terms, prices + s, t) for s in (step, -step))
             slope = (more.value - less.value) / (2.0 * h)
             assert slope / scale.worth == pytest.approx(at.slope[j] * unit / scale.worth, abs=1e-5)
             curve = (more.slope - less.slope) / (2.0 * h) / scale.rows

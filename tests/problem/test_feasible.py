@@ -14,9 +14,9 @@ from evenhand.problem import Budget, Floor, Outcome, Problem, Rows, Within
 from evenhand.problem.feasible import feasible, reach
 from evenhand.problem.rows import select
 from evenhand.recipes import fw_linucb, lin_cbwk
-from evenhand.recipes._hedging import evened
+from evenhand.recipes.baselines import even_lottery
+from evenhand.recipes.hedge import even_budgets
 from evenhand.recipes.terms import Terms
-from evenhand.recipes.uniform import even_lottery
 from evenhand.sets import Ball, Box, Halfspaces
 from tests.examples.problems import EVERYTHING
 
@@ -115,7 +115,7 @@ def test_a_choice_that_plays_another_number_is_refused():
 def test_defaults_scale_with_what_a_round_can_use():
     np.testing.assert_array_equal(Terms(TWICE).margin, 2 * Terms(WIDE).margin)
     assert (Terms(WIDE).margin > 0).all()
-    once, twice = (evened(Terms(p)) for p in (WIDE, TWICE))
+    once, twice = (even_budgets(Terms(p)) for p in (WIDE, TWICE))
     assert once.max_price == 8.0  # a play is worth 2 at most, and a round may spend 0.25
     assert twice.max_price == 8.0  # twice the reward against twice the budget
     assert twice.step == pytest.approx(once.step / 2)  # twice the most against twice the budget

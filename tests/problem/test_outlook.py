@@ -11,7 +11,7 @@ import evenhand as eh
 from evenhand.policy.standings import Standing
 from evenhand.problem.constraints import outlook
 from evenhand.problem.constraints.outlook import missed
-from evenhand.problem.constraints.stated import state
+from evenhand.problem.constraints.statements import state
 from evenhand.sets import Ball
 from tests.worlds import Market
 
@@ -143,10 +143,10 @@ def test_a_floor_on_what_sales_bring_is_not_called_out_of_reach(last):
         policy.observe(state, policy.act(state, case), {"sale": 1.0})
         if t == 99:
             standing = policy.status(state).standings[name]
-            assert (standing.verdict, standing.said) == ("close", "missed so far")
+            assert (standing.verdict, standing.text) == ("close", "missed so far")
             assert "(at least 0.9), missed so far\n" in str(policy.status(state)) + "\n"
     standing = policy.status(state).standings[name]
-    assert (standing.value, standing.said) == (pytest.approx((0.05 + last) / 2), "kept" if last > 1.0 else "missed")
+    assert (standing.value, standing.text) == (pytest.approx((0.05 + last) / 2), "kept" if last > 1.0 else "missed")
 
 
 FLOOR = {"name": "answer per round, at least", "limit": 0.08, "worst": "low"}
@@ -180,7 +180,7 @@ SAID = [
 
 @pytest.mark.parametrize(("standing", "verdict", "said"), SAID, ids=[v for _, v, _ in SAID])
 def test_a_standing_in_words(standing, verdict, said):
-    assert (standing.verdict, standing.said, standing.side) == (verdict, said, "at least")
+    assert (standing.verdict, standing.text, standing.side) == (verdict, said, "at least")
 
 
 def answered(policy, state, rounds, answer):

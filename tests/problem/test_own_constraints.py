@@ -8,7 +8,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.problem import Budget, Constraint, Floor, Outcome, Parity, Problem, Rows
 from evenhand.problem.constraints import by_group, constraint_rows, of_one_outcome, over
-from evenhand.problem.constraints.stated import state
+from evenhand.problem.constraints.statements import state
 from evenhand.problem.constraints.sums import average
 from evenhand.recipes import lin_cbwk, pgd, resolving, uniform
 from tests.problem.test_constraints import CARDS, COURT, MODEL, court, run

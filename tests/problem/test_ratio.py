@@ -247,7 +247,7 @@ def test_a_ratio_of_nothing_is_shown_as_such():
             standing, text = told(*plays, ratio=ratio)
             assert math.isnan(standing.value)
             assert (standing.kept, standing.verdict) == (True, "kept")
-            assert standing.said == "kept, as nothing was counted yet"
+            assert standing.text == "kept, as nothing was counted yet"
             assert f"{ratio.label}  0 / 0 (at most 0.3)" in text
             assert "nan" not in text
 
@@ -267,7 +267,7 @@ def test_a_miss_is_one_of_the_row_in_units_of_the_ratio():
     assert standing.error == pytest.approx(math.sqrt(0.3 * 1.0) * math.sqrt(2) / 2)
     assert "dollars / sale  0.35 (at most 0.3), missed so far, by no more than chance explains" in text
     assert told(*[(1.0, 0.9)] * 40, rounds=50)[0].verdict == "behind"
-    assert told(*[(1.0, 0.9)] * 40, rounds=40)[0].said == "missed"
+    assert told(*[(1.0, 0.9)] * 40, rounds=40)[0].text == "missed"
     problem = Sales(subject_to=(COST,)).problem
     assert chance(problem.stated[0], problem, np.full(4, 9.0), np.zeros(4)) == math.inf
 
@@ -303,8 +303,8 @@ def test_a_limit_that_a_plan_cannot_reach_says_where_it_ends(limit, offer, end):
         (standing,) = policy.status(state).standings.values()
         assert standing.end == (end if end is None else pytest.approx(end, rel=0.01))
         told = "" if end is None else f"by the plan it ends near {standing.end:.3g}"
-        assert told in standing.said
-        assert ("ends near" in standing.said) == bool(told)
+        assert told in standing.text
+        assert ("ends near" in standing.text) == bool(told)
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])

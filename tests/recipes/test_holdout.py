@@ -14,7 +14,7 @@ from evenhand.live.dashboard.page import render_file
 from evenhand.live.dashboard.report import report as to_dict
 from evenhand.logs.settings import Settings
 from evenhand.models import BayesianRidge, Bootstrapped
-from evenhand.planning.reserve import Reserve, ReserveState
+from evenhand.planning.pace import Reserve, ReserveState
 from evenhand.policy.standings import comparisons
 from evenhand.problem.holdout import known_rounds
 from evenhand.run import simulate
@@ -123,7 +123,7 @@ def test_late_outcomes_are_compared_once_they_arrive():
     held = policy(holdout=0.2)
     late = simulate(held, Delayed(WORLD, delay=N), replicas=2, progress=False)
     assert (late.held_out == 0.0).all()
-    assert "nothing to compare yet" in late.summary().held_out[0].said
+    assert "nothing to compare yet" in late.summary().held_out[0].text
     some = simulate(held, Delayed(WORLD, delay=100), replicas=2, progress=False)
     assert some.held_out[:, :, 0, 0].sum(1) == pytest.approx(np.full(2, N - 100.0))
 

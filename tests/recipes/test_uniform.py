@@ -5,7 +5,7 @@ from evenhand.environments import Court
 from evenhand.problem import Budget, Outcome, Problem
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import uniform
-from evenhand.recipes.uniform import even_lottery
+from evenhand.recipes.baselines import even_lottery
 from tests.each import for_each
 from tests.examples.problems import EVERYTHING, LITTLE
 from tests.worlds import Market

@@ -61,4 +61,4 @@ def test_commands_print_what_the_page_shows(words, tmp_path, monkeypatch, capsys
     assert "resolving# budget and parity" in labels(SHOWN)
     assert labels(SHOWN) - labels(said) == set()
     if "--out" in words:
-        assert (Path(words[words.index("--out") + 1]) / "replay.png").exists()
+        assert (Path(words[words.index("--out") + 1]) / "replay.svg").exists()

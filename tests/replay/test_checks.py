@@ -21,12 +21,12 @@ from evenhand.logs.checks import (
     propensities,
     quantile,
     reach,
-    told,
 )
 from evenhand.logs.checks.propensities import misfit
 from evenhand.offline import Evidence, assign, curve, value
 from evenhand.problem import Budget, Outcome, Problem
 from evenhand.replay import Execution, Runs, replay_log, replay_several
+from evenhand.report.results import warnings
 from tests.replay import shop
 from tests.replay.alarms import AREAS, TOWNS, drawn
 
@@ -242,10 +242,13 @@ def test_what_follows_from_sure_actions_is_not_told():
     found = of_log(replace(log, actions=actions, propensities=p))
     assert {name for name, said in found.items() if said is not None} == {"overlap"}
     assert found["overlap"].startswith("in 3,960 of 4,000 rows the logged action was certain")
-    assert next(iter(told(found))).startswith("check: in 3,960")
+    assert next(warnings(found)).startswith("check: in 3,960")
     half = np.where(np.arange(4000) < 2000, 0.9, log.propensities)  # of a log with other faults, the cause is first
     half[:10] = 1.0
-    assert [said[:12] for said in told(of_log(replace(log, propensities=half)))][:2] == ["check: in 10", "check: the p"]
+    assert [said[:12] for said in warnings(of_log(replace(log, propensities=half)))][:2] == [
+        "check: in 10",
+        "check: the p",
+    ]
     assert of_log(replace(log, propensities=np.ones(4000)))["propensities"] is None
 
 

@@ -132,7 +132,6 @@ def test_results_follow_the_schema(result):
     metrics = {r["metric"] for r in written["rows"]}
     assert {"visit: spread over shuffles", "visit: se over shuffles of this log"} <= metrics
     assert written["se"] == "of the mean over the shuffles, for the population behind the log"
-    assert (out / "replay.png").stat().st_size > 10_000
 
 
 def test_frames_and_faces(result):
@@ -143,9 +142,8 @@ def test_frames_and_faces(result):
     d = found.measured["pgd, budget alone"]["visit minus uniform"][1]
     assert (row["mean"], row.se, row.se_log) == (d.mean, d.se, d.se_log)
     assert np.isnan(row.limit)
-    assert "<td>visit minus uniform</td>" in found._repr_html_()
+    assert "<th>over uniform</th>" in found._repr_html_()
     assert len(repr(found).split("\n")) <= 12
-    assert found.plot().axes[0].get_title().startswith("visit per round")
 
 
 def test_the_report_says_what_its_numbers_mean(result):
@@ -207,7 +205,6 @@ def test_what_was_not_served_is_said_at_the_top(tmp_path):
     assert "uniform served 30.0% of the rounds, until nothing fitted; the others count 0." in found.summary()
     assert alone.headline() in str(alone)
     assert "Rounds served: rounds served" in found.page().html()
-    assert "rounds served" in [z.get_text() for z in found.plot().legends[0].get_texts()]
     free = replay_log(*shop.write(tmp_path, lines, problem, [*shop.HEADER, "paid"]), replicas=2, bootstrap=0)
     assert free.checks["ends"] is None
     assert free.served == {}

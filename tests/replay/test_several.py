@@ -18,7 +18,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.replay import Execution, Runs, execution, replay_log, replay_several
 from evenhand.replay.measures import Difference
 from evenhand.replay.tables import most
-from evenhand.report import rows, style
+from evenhand.report.picture import Picture
 from evenhand.run import simulate
 from tests.replay import shop
 from tests.waits import LONG
@@ -138,7 +138,7 @@ def test_without_resamples_nothing_is_said_of_chance(files):
 def test_the_title_of_many_recipes_has_two_lines(found, over):
     names = ["resolving", "ucb", "two_stage", "uniform"]
     said = most({name: [0.1] * len(found) for name in names}, over, "visit", lambda best, other: found)
-    assert style.wrap(said, rows.WIDTH - 2 * style.EDGE, style.HEADLINE).count("\n") <= 1, said
+    assert Picture(said, ()).svg().count('class="headline"') <= 2, said
 
 
 def test_the_title_names_the_best_recipe_that_keeps_to_the_budget_and_the_next():
@@ -196,16 +196,14 @@ def test_frames_files_and_pictures(found, tmp_path):
     row = frame[(frame.policy == "lin_cbwk") & (frame.budget == 0.3) & (frame.beyond == "uniform")].iloc[0]
     assert row["mean"] == found.beyond(found["lin_cbwk", 0.3], "uniform").mean
     written = {path.name: path for path in found.write(tmp_path / "out")}
-    assert set(written) == {"results.json", "replay.parquet", "replay.png", "report.html"}
-    pd.testing.assert_frame_equal(pd.read_parquet(written["replay.parquet"]), frame)
+    assert set(written) == {"results.json", "replay.parquet", "replay.svg", "report.html"}
     rows = pd.json_normalize(json.loads(written["results.json"].read_text())["rows"])
     here = rows[(rows.system == "lin_cbwk") & (rows["at.budget"] == 0.3) & (rows.metric == "visit beyond uniform")]
     assert here["mean"].item() == row["mean"]
-    assert found.headline() in found._repr_html_()
     assert found.headline() in str(found)
-    assert [a.get_title() for a in found.plot().axes][:2] == [
-        "visit per round beyond pgd",
-        "visit per round beyond uniform",
+    assert [part.title for part in found.plot().charts][:2] == [
+        "Differences: visit per round beyond pgd",
+        "Differences: visit per round beyond uniform",
     ]
 
 
@@ -253,7 +251,7 @@ def test_the_command(files, tmp_path, capsys):
     told = capsys.readouterr()
     assert told.err.count("8 runs in") == 6
     assert "visit per round  budget" in told.out
-    assert "replay.png" in told.out
+    assert "replay.svg" in told.out
     assert main([*command, "--resume", "--out", str(tmp_path / "one")]) == 0
     assert main([*command, "--resume", "--out", str(tmp_path / "one")]) == 0
     first, second = capsys.readouterr().out.split("written:")[:2]

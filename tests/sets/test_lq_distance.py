@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex, _barrier
+from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex, conic
 from tests.each import for_each
 from tests.examples.sets import lens
 from tests.sets import twins
@@ -60,8 +60,8 @@ def test_orders_far_from_2_are_between_those_that_have_closed_forms(s, q):
 )
 def test_a_distance_takes_some_fifty_newton_steps(s, z, q, monkeypatch):
     """46, 46 and 52: some 10 milliseconds."""
-    steps, derivatives = [], _barrier._derivatives
-    monkeypatch.setattr(_barrier, "_derivatives", lambda *given: steps.append(1) or derivatives(*given))
+    steps, derivatives = [], conic._derivatives
+    monkeypatch.setattr(conic, "_derivatives", lambda *given: steps.append(1) or derivatives(*given))
     s.distance(np.array(z), q)
     assert 0 < len(steps) <= 100
 

@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.welfare import Capped, Logarithmic, bound
-from evenhand.welfare.fluid import fluid
+from evenhand.welfare.linear_program import fluid
 from tests.examples.oracles import CURVES
 from tests.welfare.instances import round_of
 

@@ -6,8 +6,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, Linear, Logarithmic, Power, Round, bound, satisfaction
-from evenhand.welfare.linear_program import solve_relaxation
-from evenhand.welfare.lines import lines
+from evenhand.welfare.linear_program import lines, solve_relaxation
 from tests.each import for_each
 from tests.examples.oracles import CURVES
 from tests.welfare.instances import round_of

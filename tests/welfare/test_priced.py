@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.environments import Matching
 from evenhand.welfare import Capped, Greedy, Linear, Logarithmic, Piecewise, Power, Priced, Round, bound, certificate
-from evenhand.welfare._case import Case, Held
+from evenhand.welfare._kernels import Case, Placement
 from evenhand.welfare.curves import plain
 from evenhand.welfare.local_search import climb
 from tests.each import for_each
@@ -221,7 +221,7 @@ def test_a_chain_over_three_arms_is_taken_where_no_move_and_no_swap_gains():
     arms, sums, counts = np.array([0, 1]), np.array([0.5, 1.0, 0.0]), np.array([1, 1, 0])
     lists = np.array([[1, 0, 2], [1, 2, 0]])
     open_to, room = np.ones((2, 3), bool), np.full(3, 2)
-    case, held = Case(value, 0.0 * value, open_to, room, curves), Held(arms, sums, counts)
+    case, held = Case(value, 0.0 * value, open_to, room, curves), Placement(arms, sums, counts)
     climb(case, lists, np.arange(2), 1.0, 0.0, 1, held)
     np.testing.assert_array_equal(arms, [1, 2])
     np.testing.assert_allclose(sums, [0.0, 1.0, 0.9])

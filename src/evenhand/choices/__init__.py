@@ -10,12 +10,16 @@ from evenhand.choices.gibbs import Gibbs as Gibbs
 from evenhand.choices.gradient_lottery import GradientLottery as GradientLottery
 from evenhand.choices.greedy_ratio import GreedyRatio as GreedyRatio
 from evenhand.choices.held_out import HeldOut as HeldOut
-from evenhand.choices.inverse_gap import InverseGap as InverseGap, Rate as Rate
+from evenhand.choices.inverse_gap import (
+    InverseGap as InverseGap,
+    OracleRate as OracleRate,
+    Rate as Rate,
+    Schedule as Schedule,
+)
 from evenhand.choices.linear_program import LinearProgram as LinearProgram
 from evenhand.choices.lottery import Lottery as Lottery
 from evenhand.choices.optimistic_program import OptimisticProgram as OptimisticProgram
 from evenhand.choices.random import Random as Random
-from evenhand.choices.schedules import OracleRate as OracleRate, Schedule as Schedule
 from evenhand.choices.staged import Staged as Staged
 from evenhand.choices.top_k import TopK as TopK
 from evenhand.choices.unbiased import Unbiased as Unbiased

@@ -91,7 +91,7 @@ def use_up(worst: Floats, left: Floats, r: int, a: int) -> None:
 
 
 @inlined
-def tied(worth: Floats, free: Bools, r: int) -> tuple[float, float, int]:
+def ties(worth: Floats, free: Bools, r: int) -> tuple[float, float, int]:
     """The best worth of the free candidates, the least that ties with it, and how many tie, `(A),(A)->(),(),()`.
 
     Worths that differ only by rounding tie as well: which of them is larger depends on the units.

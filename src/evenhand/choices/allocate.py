@@ -10,20 +10,95 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from evenhand.choices._shared import TIE, fits, go_on, use_up
-from evenhand.choices._ties import by_luck, perturbed
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts, one_of, whole
-from evenhand.welfare._case import Case, Held
-from evenhand.welfare._kernels import utility
+from evenhand.welfare._kernels import Case, Placement, slope, utility
 from evenhand.welfare.base import Oracle, Round
-from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, joined, plain
+from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, join, plain
 from evenhand.welfare.priced import Priced
 from evenhand.welfare.proportional import Anyone
+
+
+@kernel
+def perturbation(value: Floats, beside: Floats, eligible: Bools, arms: int, u: Floats) -> Floats:
+    """Return `beside` plus random numbers so small that they only decide ties, `(N,C),(N,C),(N,C),(),(NA)->(N,C)`."""
+    out = beside.copy()
+    for r in range(len(value)):
+        size = 0.0
+        for i in range(value.shape[1]):
+            for a in range(value.shape[2]):
+                if eligible[r, i, a]:
+                    size = max(size, value[r, i, a] + abs(beside[r, i, a]))
+        size = size if size > 0.0 else 1.0
+        for i in range(value.shape[1]):
+            for a in range(arms):
+                out[r, i, a] += 0.5 * TIE * size * u[r, i * arms + a]
+    return out
+
+
+@kernel
+def by_luck(value: Floats, beside: Floats, eligible: Bools, capacity: Ints, curves: Curves, chosen: Ints) -> Bools:
+    """Whether another arm of a user, or an exchange of two users, is worth as much, `(N,C),(N,C),(N,C),(C),(N)->()`.
+
+    Most changes lose more than a tie even by the slopes at present sums, which tell at most too little of the loss.
+    """
+    count, users, columns = value.shape
+    luck = np.zeros(count, np.bool_)
+    sums, held, now, slopes = np.empty(columns), np.empty(columns, np.int64), np.empty(columns), np.empty(columns)
+    for r in range(count):
+        sums[:] = 0.0
+        held[:] = 0
+        size = 0.0
+        for i in range(users):
+            for a in range(columns):
+                if eligible[r, i, a]:
+                    size = max(size, value[r, i, a] + abs(beside[r, i, a]))
+            if chosen[r, i] >= 0:
+                sums[chosen[r, i]] += value[r, i, chosen[r, i]]
+                held[chosen[r, i]] += 1
+        for a in range(columns):
+            now[a], slopes[a] = utility(curves, a, sums[a]), slope(curves, a, sums[a])
+        near = 2.0 * TIE * size
+        for i in range(users):
+            a = chosen[r, i]
+            if a < 0:
+                continue
+            m, alone = value[r, i], utility(curves, a, max(sums[a] - value[r, i, a], 0.0)) - now[a] - beside[r, i, a]
+            for b in range(columns):
+                if b != a and eligible[r, i, b] and held[b] < capacity[b]:
+                    if alone + slopes[b] * m[b] + beside[r, i, b] < -2.0 * near:
+                        continue
+                    more = utility(curves, b, sums[b] + m[b]) - now[b] + beside[r, i, b]
+                    luck[r] = luck[r] or abs(alone + more) <= near
+            for j in range(users):
+                b = chosen[r, j]
+                if (
+                    luck[r]
+                    or b == a
+                    or (b >= 0 and j < i)
+                    or not eligible[r, j, a]
+                    or (b >= 0 and not eligible[r, i, b])
+                ):
+                    continue
+                top = slopes[a] * (value[r, j, a] - m[a]) + beside[r, j, a] - beside[r, i, a]
+                if b >= 0:
+                    top += slopes[b] * (m[b] - value[r, j, b]) + beside[r, i, b] - beside[r, j, b]
+                if top < -2.0 * near:
+                    continue
+                into = utility(curves, a, max(sums[a] - m[a] + value[r, j, a], 0.0)) - now[a]
+                gain = into + beside[r, j, a] - beside[r, i, a]
+                if b >= 0:
+                    into = utility(curves, b, max(sums[b] - value[r, j, b] + m[b], 0.0)) - now[b]
+                    gain += into + beside[r, i, b] - beside[r, j, b]
+                luck[r] = abs(gain) <= near
+            if luck[r]:
+                break
+    return luck
 
 
 @dataclass
@@ -73,7 +148,7 @@ def _split(
 
 
 @kernel
-def _mixed(gain: Floats, worth: Floats, heat: Floats, eligible: Bools, beside: Floats, arms: int, u: Floats) -> Bools:
+def _mixture(gain: Floats, worth: Floats, heat: Floats, eligible: Bools, beside: Floats, arms: int, u: Floats) -> Bools:
     """Add luck beside the arms that gain the same as the best for their user, and say where, `(NA),(NA),(),...->()`.
 
     Equation: heat G_a - (max (worth + heat G) - max worth), G = -ln(-ln u), over these arms, with one u per pair. A
@@ -153,7 +228,7 @@ def _fit(
                     if now >= 0:
                         held[now] -= 1
                         sums[now] = max(sums[now] - value[r, i, now], 0.0)
-                    now = _best(case, Held(chosen[r], sums, held), worst, left, r, i, arms)
+                    now = _best(case, Placement(chosen[r], sums, held), worst, left, r, i, arms)
                     chosen[r, i] = now
                     if now >= 0:
                         held[now] += 1
@@ -163,7 +238,7 @@ def _fit(
 
 
 @kernel
-def _best(case: Case, held: Held, worst: Floats, left: Floats, r: int, i: int, arms: int) -> int:
+def _best(case: Case, held: Placement, worst: Floats, left: Floats, r: int, i: int, arms: int) -> int:
     """The arm to which a user adds most among those that have room and fit; -1 if there is none."""
     value, bonus, eligible, capacity, curves = case
     best, most = -1, -np.inf
@@ -313,9 +388,9 @@ class Allocate:
         u, pairs = u[:, :own], u[:, own:].copy()
         unsure, some = np.zeros(count, bool), pairs.shape[1] > 0
         if worth.mix is not None and some:
-            unsure = _mixed(*worth.mix, eligible, beside, self.arms, pairs)
+            unsure = _mixture(*worth.mix, eligible, beside, self.arms, pairs)
         settles_ties, plain_beside, curves = some and own == 0, beside, plain(self._curves)
-        beside = perturbed(value, beside, eligible, self.arms, pairs) if settles_ties else beside
+        beside = perturbation(value, beside, eligible, self.arms, pairs) if settles_ties else beside
         case = Round(value, beside, eligible, self._capacity)
         before = np.where(state.prices >= 0.0, state.prices, np.nan)
         chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
@@ -348,4 +423,4 @@ class Allocate:
     @cached_property
     def _curves(self) -> Curves:
         curves = self.curve.curves(self.arms)
-        return joined([curves, Linear().curves(1)]) if self.may_stay else curves
+        return join([curves, Linear().curves(1)]) if self.may_stay else curves

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from evenhand.core.checked import has
 from evenhand.core.records import Decision, Offer, Worth
+from evenhand.core.signatures import has
 from evenhand.core.types import Bools, Floats, Ints
 
 __all__ = [

@@ -8,8 +8,8 @@ import numpy as np
 
 from evenhand.choices._shared import fits, nothing_played, use_up
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 

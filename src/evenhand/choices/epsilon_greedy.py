@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, copy_to, drawn, nothing_played, settle, tied
+from evenhand.choices._shared import add_up, copy_to, drawn, nothing_played, settle, ties
 from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 
@@ -22,7 +22,7 @@ def _weigh(worth: Floats, free: Bools, epsilon: float) -> Floats:
     """Chances of free candidates: 1 - epsilon shared by the best, and epsilon by all, `(A),(A),()->(A)`."""
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
-        (_, edge, best), count = tied(worth, free, r), np.count_nonzero(free[r])
+        (_, edge, best), count = ties(worth, free, r), np.count_nonzero(free[r])
         for a in range(free.shape[1]):
             if free[r, a]:
                 chances[r, a] = epsilon / count + ((1.0 - epsilon) / best if worth[r, a] >= edge else 0.0)

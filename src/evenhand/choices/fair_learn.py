@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, check_candidates, count_plays, fits, nothing_played, tied, use_up
+from evenhand.choices._shared import add_up, check_candidates, count_plays, fits, nothing_played, ties, use_up
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts, nonnegative, number
 
@@ -45,10 +45,10 @@ def _fill(
         luck = u[r, 0]
         for i in range(k):
             key = owed
-            most, edge, count = tied(owed, free, r)
+            most, edge, count = ties(owed, free, r)
             if most <= tolerance:
                 key = worth
-                _, edge, count = tied(worth, free, r)
+                _, edge, count = ties(worth, free, r)
             if count == 0:
                 break
             skip = int(luck * count)

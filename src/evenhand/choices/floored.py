@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.choices._mixing import Around, check_one_play, mix
 from evenhand.choices.base import Choice, Offer, Pick, Worth
+from evenhand.choices.held_out import Around, check_one_play, mix
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats

@@ -10,8 +10,8 @@ import numpy as np
 
 from evenhand.choices._shared import add_up, copy_to, drawn, nothing_played, settle
 from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import positive, whole
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from evenhand.choices._shared import draw, go_on
 from evenhand.choices.base import Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import counts, positive
 from evenhand.objectives.base import Objective

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import TIE, draw, place_of, tied
+from evenhand.choices._shared import TIE, draw, place_of, ties
 from evenhand.choices.base import Offer, OneDraw, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, whole
 from evenhand.numerics.precision import total
@@ -74,7 +74,7 @@ def _draw(
                 score[r, a] = some if cost[r, a] <= least else -1.0
             else:
                 score[r, a] = some / cost[r, a] if cost[r, a] > least and some > 0.0 else -1.0
-        _, edge, count = tied(score, playable, r)
+        _, edge, count = ties(score, playable, r)
         for a in range(playable.shape[1]):
             if playable[r, a] and score[r, a] >= edge:
                 may_stay = rent == 0.0 and nothing >= 0 and playable[r, nothing] and cost[r, a] > share[r]

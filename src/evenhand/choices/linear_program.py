@@ -10,9 +10,9 @@ import numpy as np
 
 from evenhand.choices._shared import draw, place_of
 from evenhand.choices.base import Offer, OneDraw, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import numbers, whole
 from evenhand.numerics.simplex import lotteries

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import TIE, draw, place_of, tied
+from evenhand.choices._shared import TIE, draw, place_of, ties
 from evenhand.choices.base import Offer, OneDraw, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.numerics.precision import total
@@ -83,7 +83,7 @@ def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int, nothing:
             gain[r, nothing], slack[r, nothing] = total(constant[r, :wanted]), total(constant[r, wanted:])
         price, worth = _price(gain, slack, playable, r)
         if worth == -np.inf:
-            _, edge, count = tied(slack, playable, r)
+            _, edge, count = ties(slack, playable, r)
             for a in range(playable.shape[1]):
                 if playable[r, a] and slack[r, a] >= edge:
                     p[r, a] = 1.0 / count

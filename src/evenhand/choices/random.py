@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.choices._shared import draw
 from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
 from evenhand.core.validate import numbers, whole
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth, behind, greedy, hearing
 from evenhand.choices.random import Random
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
 from evenhand.core.views import view_of

@@ -10,8 +10,8 @@ import numpy as np
 from evenhand.choices._shared import check_candidates, count_plays
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.choices.top_k import TopK
-from evenhand.core.checked import checked
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import counts
 

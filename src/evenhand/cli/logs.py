@@ -234,7 +234,6 @@ def _served(o: argparse.Namespace) -> dict[str, Saved]:
 
 
 def _curve(o: argparse.Namespace) -> int:
-    from evenhand.core.extras import no_picture
     from evenhand.core.validate import writable
     from evenhand.offline import curve
 
@@ -252,7 +251,7 @@ def _curve(o: argparse.Namespace) -> int:
             model=_model(o),
         )
     print(found)
-    return _written([] if o.out is None else found.write(o.out, o.said), without=no_picture())
+    return _written([] if o.out is None else found.write(o.out, o.said))
 
 
 def _assign(o: argparse.Namespace) -> int:
@@ -299,10 +298,10 @@ def _lottery(text: str) -> str | dict[str, float]:
     return found
 
 
-def _written(files: list[Path], without: str = "") -> int:
+def _written(files: list[Path], status: int = 0) -> int:
     if files:
-        print("\n".join(filter(None, [f"\nwritten: {', '.join(map(str, files))}", without])))
-    return 0
+        print(f"\nwritten: {', '.join(map(str, files))}")
+    return status
 
 
 def _rates(text: str) -> list[float]:
@@ -351,17 +350,9 @@ def _replay(o: argparse.Namespace) -> int:
         several = replay_several(log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
         print(several)
         files = [] if o.out is None else several.write(o.out, o.said)
-        return _end(files, several.interrupted)
-    from evenhand.replay.run import replay_files, write
+        return _written(files, 130 if several.interrupted else 0)
+    from evenhand.replay.run import replay_files
 
     found = replay_files(log, o.problem, o.policy, runs, how)
     print(found.text(errors=o.errors))
-    return _end([] if o.out is None else write(found, o.out, o.said), found.interrupted)
-
-
-def _end(files: list[Path], interrupted: bool) -> int:
-    if files:
-        from evenhand.core.extras import no_picture
-
-        print("\n".join(filter(None, [f"\nwritten: {', '.join(map(str, files))}", no_picture()])))
-    return 130 if interrupted else 0
+    return _written([] if o.out is None else found.write(o.out, o.said), 130 if found.interrupted else 0)

@@ -90,7 +90,7 @@ def _new(o: argparse.Namespace) -> int:
     from evenhand.new import read, write
 
     given = {flag: text for flag in FLAGS if (text := getattr(o, flag)) is not None}
-    texts = given if o.yes or not sys.stdin.isatty() else _asked(given)
+    texts = given if o.yes or not sys.stdin.isatty() else _answers(given)
     problem, script = write(read(texts), o.folder)
     print(f"written: {problem}, {script}\n")
     print(f"run it:    python {script}")
@@ -98,7 +98,7 @@ def _new(o: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(given: dict[str, str]) -> dict[str, str]:
+def _answers(given: dict[str, str]) -> dict[str, str]:
     """Ask what no option answers, again where an answer cannot be read."""
     from evenhand.core.errors import InvalidInput
     from evenhand.new import QUESTIONS, example, read

@@ -106,14 +106,14 @@ def _add_sweep(commands: Commands) -> None:
 def _demo(o: argparse.Namespace) -> int:
     from evenhand.core.extras import has_matplotlib
     from evenhand.experiments.demo import PICTURE
-    from evenhand.experiments.demo.findings import seen
+    from evenhand.experiments.demo.findings import sentences
     from evenhand.experiments.loop import run
 
     out = OUT if o.out is None else o.out
     found = run(o.made(replicas=o.replicas, seed=o.seed, jobs=o.jobs), out=out, resume=o.resume)
     if found.interrupted:
         return 130
-    print("\n" + "\n".join(textwrap.fill(sentence, 118) for sentence in seen(found).split("\n")))
+    print("\n" + "\n".join(textwrap.fill(sentence, 118) for sentence in sentences(found).split("\n")))
     if has_matplotlib():
         print(f"picture: {out / PICTURE}")
     return 0
@@ -167,16 +167,16 @@ def _written(found: Sweep, out: Path) -> list[Path]:
     import csv
 
     from evenhand.core.extras import has_matplotlib, has_parquet
-    from evenhand.core.files import beside
+    from evenhand.core.files import replacement
 
     written = [out / "sweep.csv"]
-    with beside(written[0]) as path, path.open("w", newline="", encoding="utf-8") as file:
+    with replacement(written[0]) as path, path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(found.columns())
         rows.writerows(["" if value != value else value for value in row] for row in found.records())  # NaN: unknown
     if has_parquet():
         written.append(out / "sweep.parquet")
-        with beside(written[-1]) as path:
+        with replacement(written[-1]) as path:
             found.to_frame().to_parquet(path, index=False)
     if has_matplotlib():
         from evenhand.report.plots import save

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kinds import KINDS, Fit, fit
 from evenhand.core.registry import exported, meant, samples, snake
+from evenhand.core.signatures import checked
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?( ?%)?")
 
 
 @contextmanager
-def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
+def replacement(out: Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield the path of a new, empty file in the folder of `out`, which replaces `out` once it is written.
 
     If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.TOKEN.evenhand.part`, which
@@ -35,7 +35,7 @@ def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> with beside(folder / "a.txt") as part:
+    >>> with replacement(folder / "a.txt") as part:
     ...     _ = part.write_text("whole")
     >>> [file.name for file in folder.iterdir()]
     ['a.txt']

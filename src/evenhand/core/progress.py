@@ -101,7 +101,7 @@ class Screen:
         works = self._works.copy()  # another thread may end some
         if works and self._is_due(works[-1].is_drawn, at_once):
             drawn = works[-1].is_drawn
-            self.show(f"{_bar(works) * drawn}{_said(works)}", drawn=drawn, at_once=at_once)
+            self.show(f"{_bar(works) * drawn}{_text(works)}", drawn=drawn, at_once=at_once)
 
     def _is_due(self, drawn: bool, at_once: bool) -> bool:
         return (drawn and at_once) or self._clock() - self._last >= (_DRAWN if drawn else EVERY)
@@ -228,7 +228,7 @@ def _bar(works: Sequence[Work]) -> str:
     return f"[{'#' * full}{'.' * (_WIDTH - full)}] " if len(parts) > 1 else ""
 
 
-def _said(works: Sequence[Work]) -> str:
+def _text(works: Sequence[Work]) -> str:
     """Say how far work has come, the outermost first, and what is left of that of which it is known."""
     said, left, at = [str(work) for work in works], None, -1
     for i in reversed(range(len(works))):

@@ -1,7 +1,7 @@
 """Views: what kernels see of a part, so that compiled code may ask a part what Python asks it.
 
 A view is a NamedTuple of the arrays of a part's own state and of its settings, whose methods are kernels. Nothing is
-copied: what a kernel changes, the part sees. `core/held.py` is how compiled code takes them.
+copied: what a kernel changes, the part sees. `core/pointers.py` is how compiled code takes them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def alike(a: object, b: object) -> bool:
     return bool(a == b)
 
 
-def apart(*fields: str) -> Callable[[Kind], Kind]:
+def pointers(*fields: str) -> Callable[[Kind], Kind]:
     """Mark a class of views that has views in some fields, which kernels read as `view.field.part`.
 
     What is passed on to a method is then a pointer, and not all arrays of all views behind it.
@@ -58,7 +58,7 @@ def apart(*fields: str) -> Callable[[Kind], Kind]:
 
     def mark(kind: Kind) -> Kind:
         marked: Any = kind
-        marked.apart = fields
+        marked.pointers = fields
         return kind
 
     return mark

@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
 from evenhand.core.luck import Stream, check_seed, uniform
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import counts, number, whole
 from evenhand.problem.groups import some
@@ -200,7 +200,7 @@ class LastFM:
     @cached_property
     def audience(self) -> Audience:
         """The audience of listeners and artists, with the artists' names."""
-        x, factored = self.listened, scikit_learn("decomposition", "factors of Last.fm")
+        x, factored = self.listening, scikit_learn("decomposition", "factors of Last.fm")
         if self.factors > min(x.shape):
             raise InvalidInput("LastFM.factors", f"at most {min(x.shape)}", self.factors)
         from scipy.sparse import csr_matrix
@@ -217,7 +217,7 @@ class LastFM:
         return Audience(users=u, items=v, liked=np.minimum(u @ v.T, 1.0), names=self._names)
 
     @cached_property
-    def listened(self) -> Floats:
+    def listening(self) -> Floats:
         """The matrix X = log(1 + count) of the selected users and artists, `()->(N,m)`."""
         who, what, count = self._counts.T
         users, artists = self._selected

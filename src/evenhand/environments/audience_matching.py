@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, numbers
 from evenhand.environments._pairs import LINKS, costs_of_pairs, names_of_pairs, outcomes
 from evenhand.environments.audience import Audience

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, positive
 from evenhand.environments._arms import ArmsWorld, instance_luck
 from evenhand.problem.constraints import Budget

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
-from evenhand.core.types import Ints
+from evenhand.core.types import Ints, cached_property
 from evenhand.core.validate import positive
 from evenhand.environments._cases import Cases, means, no_groups
 from evenhand.problem.constraints import Budget

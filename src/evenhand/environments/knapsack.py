@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream, normal_within
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints, cached_property
 from evenhand.core.validate import nonnegative, whole
 from evenhand.environments._cases import Cases, means, no_groups
 from evenhand.problem.constraints import Budget

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.environments._cases import Cases, blocks, means
 from evenhand.objectives import GeneralizedGini, Objective
 from evenhand.problem.constraints import Budget, Parity

@@ -103,7 +103,7 @@ class LoggedWorld:
     def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
         self._log = log
         orders = [log.in_time(log.order(seed, int(r))) for r in replicas]
-        kept = [_tossed(log, seed, int(r), rows) for r, rows in zip(replicas, orders, strict=True)]
+        kept = [_toss(log, seed, int(r), rows) for r, rows in zip(replicas, orders, strict=True)]
         self.steps = len(log.actions)  # as many for all replicas, so that their grids are the same
         used = max(map(len, kept)) + log.needs_coins  # one more for the rows after the last that is kept
         self._rows = np.empty((used, len(replicas)), np.int64)  # the rows of one step are contiguous
@@ -174,7 +174,7 @@ class LoggedWorld:
         )
 
 
-def _tossed(log: Logged, seed: int, replica: int, rows: Ints) -> Ints:
+def _toss(log: Logged, seed: int, replica: int, rows: Ints) -> Ints:
     """Toss a coin for every row in the order of a replica, and return the places of those that it keeps, `(N)->(k)`."""
     if not log.needs_coins:
         return np.arange(len(rows))

@@ -8,12 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, number, numbers, one_of
 from evenhand.environments._pairs import (
     LINKS,

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream, uniform_within
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints, cached_property
 from evenhand.environments._arms import ArmsWorld
 from evenhand.environments._cases import Cases, blocks, coins, means, no_groups
 from evenhand.environments.bernoulli_knapsacks import knapsack_problem

@@ -7,11 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, one_of, positive
 from evenhand.environments._arms import ArmsWorld, instance_luck, linked, one_hot
 from evenhand.environments._cases import Cases, means

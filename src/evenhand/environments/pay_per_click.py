@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, number, positive, whole
 from evenhand.environments._arms import instance_luck, linked
 from evenhand.environments._cases import Cases, means

@@ -8,14 +8,13 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream, uniform_within
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.signatures import checked
+from evenhand.core.types import Bools, Floats, Ints, cached_property
 from evenhand.core.validate import number, numbers, one_of, whole
 from evenhand.environments.audience import Audience
 from evenhand.environments.base import Arrival

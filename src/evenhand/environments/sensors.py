@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
 from evenhand.core.catalogue import named
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, number, one_of
 from evenhand.environments._arms import ArmsWorld, instance_luck, linked
 from evenhand.objectives import Linear

@@ -1,8 +1,8 @@
-"""The loop of all experiments: run every case, and print, write and draw the complete ones."""
+"""The loop of all experiments: estimate the time, run every case, and print, write and draw the complete ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,16 +11,57 @@ import numpy as np
 from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.luck import check_seed
-from evenhand.core.progress import Work
+from evenhand.core.progress import Work, duration
 from evenhand.core.validate import numbered, writable
-from evenhand.experiments.estimate import estimate
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
 from evenhand.run.parallel import check_jobs, deferred_interrupt
-from evenhand.run.simulation import simulate
-from evenhand.run.storage import once
+from evenhand.run.simulation import TRIAL, pace, simulate
+from evenhand.run.storage import done, once
+
+LEAST = 20_000  # rounds of the first system; in shorter experiments the trials would take too long relative to the runs
+
+
+def estimate(
+    experiment: Experiment, sections: Sequence[Section], kept: Path | None, asked_to_stop: Callable[[], bool]
+) -> str:
+    """Describe how long all systems of all sections will take; empty for short runs and after Ctrl-C.
+
+    Every system runs for some hundred rounds with the number of replicas that one process gets. Stored parts of runs
+    are left out. The optima that some experiments compute afterwards are not included.
+    """
+    jobs, (replicas, seed) = getattr(experiment, "jobs", 1), (experiment.replicas, experiment.seed)
+    cases = (case for section in sections for point in section.points for case in section.cases(point))
+    rounds: list[int] = []
+    seconds, whole = 0.0, 0
+    for case in cases:
+        if case.policy is None:
+            continue
+        if not rounds and case.policy.problem.horizon < LEAST:
+            return ""
+        rounds.append(case.policy.problem.horizon)
+        left = 1.0 - done(kept, case.policy, case.world, replicas, seed, jobs)
+        whole += left == 0.0
+        if left > 0.0:
+            seconds += (
+                left
+                * case.world.start(seed, np.arange(1)).steps
+                * pace(case.policy, case.world, replicas=-(-replicas // jobs), seed=seed, asked_to_stop=asked_to_stop)
+            )
+        if asked_to_stop():
+            return ""
+    if not rounds:
+        return ""
+    longest = f"{'' if len(set(rounds)) == 1 else 'up to '}{max(rounds):,} rounds"
+    finished = f", of which {whole} are finished" if whole else ""
+    hint = "" if kept else "; with --out and --resume it can be interrupted"
+    return (
+        f"about {duration(seconds)} for {len(rounds)} systems of {longest}{finished}, "
+        f"by {TRIAL} rounds of each on this machine, as busy as it is{hint}"
+    )
+
 
 INTERRUPTED = "INTERRUPTED: the systems below are complete, the others are missing"
 

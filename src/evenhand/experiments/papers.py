@@ -19,14 +19,13 @@ WITHOUT = (
 
 
 class Exhibit(NamedTuple):
-    """A table or figure: its paper and number, what it shows, a command or a reason, and the page with our results."""
+    """A table or figure: its paper and number, what it shows, and a command or a reason."""
 
     paper: str
     number: str  # such as "Figure 1 (left)"
     shows: str
     command: str = ""
     reason: str = ""  # in place of a command
-    page: str = ""  # of docs/
 
     @property
     def experiment(self) -> str:
@@ -39,17 +38,17 @@ def _ranking(number: str, shows: str, words: str, out: str, items: str = "50") -
     audience, rounds, flag = AUDIENCES[items]
     size = f"--rounds {rounds} --replicas 10 --resume --out out/{out}"
     command = f"evenhand reproduce fair-ranking --data DIR {flag}--part {words} {size}"
-    return Exhibit(DO, number, f"{shows}, {audience}", command, page="ranking.md")
+    return Exhibit(DO, number, f"{shows}, {audience}", command)
 
 
 def _allocation(figure: str, shows: str) -> Exhibit:
     command = f"evenhand reproduce allocation --figure {figure} --out out/allocation"
-    return Exhibit(SHIBUKAWA, f"Figure {figure[0]} ({figure[1]})", shows, command, page="allocation.md")
+    return Exhibit(SHIBUKAWA, f"Figure {figure[0]} ({figure[1]})", shows, command)
 
 
 def _square(panel: str, shows: str, axis: str) -> Exhibit:
     command = f"evenhand reproduce square-cbwk --sweep {axis} --out out/square-cbwk"
-    return Exhibit(HAN, f"Figure 1 ({panel})", shows, command, page="square-cbwk.md")
+    return Exhibit(HAN, f"Figure 1 ({panel})", shows, command)
 
 
 def _theory(paper: str, number: str, shows: str, recipes: str) -> Exhibit:
@@ -64,7 +63,7 @@ _BOTH = "Gini welfare of users, items and both over the rounds"
 EXHIBITS = (
     _theory(DO, "Table 1", "regret of the algorithms", "`fw_linucb` and `fw_squarecb`"),
     Exhibit(DO, "Figure 1 (left)", "generalised Gini over the rounds, 50 arms, 5 and 20 outcomes",
-            "evenhand reproduce concave-rewards --out out/concave-rewards", page="goals.md"),
+            "evenhand reproduce concave-rewards --out out/concave-rewards"),
     _ranking("Figure 1 (middle)", "equation 2 over the rounds", 'objectives --objective "eq. 2"', "ranking"),
     _ranking("Figure 1 (right)", "utility against inequality", 'trade-off --objective "eq. 2"', "trade-off"),
     _ranking("Figure 2 (top)", _BOTH, 'objectives --objective "gini welfare"', "ranking"),
@@ -74,13 +73,13 @@ EXHIBITS = (
     _ranking("Figure 3 (bottom)", "the same for welfare", "objectives --objective welfare", "ranking-2k", "2k"),
     _ranking("Figure 4", "utility against inequality", 'trade-off --objective "gini welfare"', "trade-off-2k", "2k"),
     Exhibit(DO, "Figure 5", "generalised Gini over the rounds, 50 and 200 arms, more algorithms",
-            "evenhand reproduce concave-rewards --arms 50 --arms 200 --out out/concave-rewards", page="goals.md"),
+            "evenhand reproduce concave-rewards --arms 50 --arms 200 --out out/concave-rewards"),
     Exhibit(CHZHEN, "Table 1", "reward, rides, vouchers and fairness cost at the end, both tolerances",
-            "evenhand reproduce court", page="court.md"),
+            "evenhand reproduce court"),
     Exhibit(CHZHEN, "Figure 1", "the same over the rounds",
-            "evenhand reproduce court --out out/court", page="court.md"),
+            "evenhand reproduce court --out out/court"),
     Exhibit(CHZHEN, "figure of Section 5", "rewards and rides of Figure 1 at tau = 1e-7",
-            "evenhand reproduce court --tau 1e-7 --out out/court", page="court.md"),
+            "evenhand reproduce court --tau 1e-7 --out out/court"),
     Exhibit(SHIBUKAWA, "Table 1", "notation", reason="no measurement: a list of symbols"),
     Exhibit(SHIBUKAWA, "Figure 1", "satisfaction and matches, in principle", reason="no measurement: a drawing"),
     _allocation("2a", "satisfaction over the rounds"),

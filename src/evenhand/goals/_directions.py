@@ -100,7 +100,7 @@ class Directions:
         return ~self.settled
 
     @cached_property
-    def asked(self) -> tuple[Rows, Ints]:
+    def forecast(self) -> tuple[Rows, Ints]:
         """The rows that a plan forecasts, and their sides, `->(k),(k)`: the directions, then both ends of outcomes.
 
         What asks for more than nothing is read optimistically. At plain estimates, what is believed to bring nothing
@@ -120,7 +120,7 @@ class Directions:
 
         No direction is where a row that a decision settles, such as a budget, limits what is used while outcomes wait.
         """
-        rows, side = self.directed, self.asked[1][: len(self.first)]
+        rows, side = self.directed, self.forecast[1][: len(self.first)]
         both = rows.known.any(1) & rows.learned.any(1) & (side == 0)
         return np.asarray(both & ~rows.is_known.any())
 
@@ -135,7 +135,7 @@ class Directions:
     def worst(self) -> Ints:
         """The sides of `asked` with those of the mixed directions at the ends that are worst for their bounds."""
         _, high = self.merged.bounds(self.bounds[None])
-        side = self.asked[1].copy()
+        side = self.forecast[1].copy()
         side[: len(self.first)][self.mixed] = np.where(np.isfinite(high[0]), -1, 1)[self.mixed]
         return side
 

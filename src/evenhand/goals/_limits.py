@@ -6,7 +6,7 @@ import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.numerics.exact_sums import put
+from evenhand.numerics.precision import put
 
 # Rows of what was taken: used or held back, held back, and what rounding took from each.
 USED, HELD, USED_REST, HELD_REST = 0, 1, 2, 3

@@ -21,11 +21,10 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals._directions import Directions
 from evenhand.goals.base import Past
 from evenhand.planning import history
+from evenhand.planning.fluid import largest
 from evenhand.planning.forecast import Forecast
 from evenhand.planning.history import HistoryState
-from evenhand.planning.pace import Pace, PaceState
-from evenhand.planning.plain_first import largest
-from evenhand.planning.reserve import Reserve, ReserveState
+from evenhand.planning.pace import Pace, PaceState, Reserve, ReserveState
 from evenhand.planning.tangents import Tangents
 
 _UNKNOWN = 0.15  # times the largest gain over the reach is the price of a row of which nothing is known

@@ -1,4 +1,4 @@
-"""The kernels' view of a goal that solves again: its prices and its books, but no solve."""
+"""The kernels of a goal that solves again: entries into its books, moves of its prices, and its view without solves."""
 
 from __future__ import annotations
 
@@ -9,13 +9,165 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.goals import _entries
 from evenhand.goals._directions import Directions
-from evenhand.goals._entries import pulled
 from evenhand.goals._resolving_state import ResolvingState, look
 from evenhand.goals._shared import row_prices
+from evenhand.numerics.precision import total
 from evenhand.planning.history import HistoryView, grows, keep_one, view
 from evenhand.problem.merged_rows import prices_of_rows
+
+_PULL = 2.0  # last temperatures by which a price moves per largest consumption of one round that is off plan
+
+
+@kernel
+def pull_prices(mu: Floats, per_unit: Floats, gap: Floats) -> Floats:
+    """Return prices moved by the deviation of use from the plan, without a change of sign; a price of 0 stays."""
+    price = np.zeros_like(mu)
+    for r in range(len(mu)):
+        for i in range(mu.shape[1]):
+            moved = mu[r, i] + per_unit[r, i] * gap[r, i]
+            if mu[r, i] > 0.0:
+                price[r, i] = max(moved, 0.0)
+            elif mu[r, i] < 0.0:
+                price[r, i] = min(moved, 0.0)
+    return price
+
+
+@kernel
+def pull(weight: Floats, kept: Ints, due: Bools, temperature: Floats, jump: Floats, per_unit: Floats) -> None:
+    """Prices per unit off plan, times the share of repeats in the kept contexts, `(S),(),(),(),(k),(k)`."""
+    for r in range(len(kept)):
+        if due[r] and kept[r] > 0:
+            repeats = 1.0 - kept[r] / total(weight[r, : kept[r]])
+            for i in range(jump.shape[1]):
+                per_unit[r, i] = _PULL * repeats * temperature[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
+
+
+@kernel
+def enter_settled(
+    counted: Floats,
+    times: float,
+    v: Floats,
+    known: Bools,
+    first: Ints,
+    followed: Ints,
+    directions: int,
+    spent: Floats,
+    rounds: Floats,
+    seen: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """Enter the rows that a decision alone settles, `times` times, `(),(d),(d),(k),(m)->(d),(d),(directions)`.
+
+    Returns the rounds and sums that were entered, and the use in the directions, 0 in tangents.
+    """
+    entered, sums, used = np.empty(v.shape), np.empty(v.shape), np.zeros((len(v), directions))
+    for r in range(len(v)):
+        for j in range(v.shape[1]):
+            entered[r, j] = times * (counted[r] * (1.0 if known[j] else 0.0))
+            sums[r, j] = times * (v[r, j] if known[j] else 0.0)
+            spent[r, j] += sums[r, j]
+            rounds[r, j] += entered[r, j]
+        for m in range(len(followed)):
+            seen[r, m] += entered[r, followed[m]]
+        for k in range(len(first)):
+            used[r, k] = sums[r, first[k]]
+    return entered, sums, used
+
+
+@kernel
+def enter_arrived(
+    counted: Floats,
+    v: Floats,
+    known: Bools,
+    unseen: Floats,
+    followed: Ints,
+    spent: Floats,
+    rounds: Floats,
+    seen: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """Enter the rows of outcomes that arrived, `(),(d),(d),(d),(m)->(d),(d),(d)`; NaN counts as `unseen`.
+
+    Returns all rows, and the rounds and sums that were entered, which are 0 in rows that were settled at commit.
+    """
+    filled, waited, sums = np.empty(v.shape), np.empty(v.shape), np.empty(v.shape)
+    for r in range(len(v)):
+        for j in range(v.shape[1]):
+            filled[r, j] = counted[r] * unseen[j] if np.isnan(v[r, j]) else v[r, j]
+            waited[r, j] = counted[r] * (0.0 if known[j] else 1.0)
+            sums[r, j] = 0.0 if known[j] else filled[r, j]
+            spent[r, j] += sums[r, j]
+            rounds[r, j] += waited[r, j]
+        for m in range(len(followed)):
+            j = followed[m]
+            seen[r, m] += waited[r, j] * (0.0 if np.isnan(v[r, j]) else 1.0)
+    return filled, waited, sums
+
+
+@kernel
+def use_in_directions(counted: Floats, v: Floats, filled: Floats, first: Ints, bounds: Floats, plan: Floats) -> Floats:
+    """The use in the directions of rows, `(),(d),(d),(k),(d),(k)->(k)`; as planned where it is unbounded and unseen."""
+    used = np.empty((len(v), len(first)))
+    for r in range(len(v)):
+        for k in range(len(first)):
+            j = first[k]
+            used[r, k] = counted[r] * plan[r, k] if np.isinf(bounds[j]) and np.isnan(v[r, j]) else filled[r, j]
+    return used
+
+
+@kernel
+def compare(
+    counted: Floats,
+    used: Floats,
+    which: Bools,
+    forced: Floats,
+    plan: Floats,
+    gap: Floats,
+    since: Floats,
+    jump: Floats,
+) -> None:
+    """Compare the use in some directions and tangents with the plan, `(),(k),(k),(),(k)->(k),(k),(k)`.
+
+    `jump` is the largest use in a round, of which a part is taken to be completed as planned.
+    """
+    for r in range(len(used)):
+        for i in range(used.shape[1]):
+            chosen = (1.0 - forced[r]) * (1.0 if which[i] else 0.0)
+            gap[r, i] += used[r, i] * chosen - counted[r] * chosen * plan[r, i]
+            since[r, i] += counted[r] * chosen
+            if counted[r] > 0.0 and which[i]:
+                jump[r, i] = max(jump[r, i], abs(used[r, i] + (1.0 - counted[r]) * plan[r, i]))
+
+
+@kernel
+def is_due(
+    counted: Floats,
+    t: Floats,
+    last: float,
+    arrived: Floats,
+    due: Floats,
+    news: Floats,
+    changed: Bools,
+    drift: float,
+    since: Floats,
+    noise: Floats,
+    jump: Floats,
+    gap: Floats,
+) -> tuple[Bools, Bools, bool]:
+    """Find the replicas in which prices have to be solved again, `(),(),(),(),(),(),(k),(k),(k),(k)->(),()`.
+
+    Those in which that was planned, those in which it is due, also as consumption is off plan by more than `drift`
+    standard deviations, and whether there are any.
+    """
+    planned, solve, some = np.zeros(len(t), np.bool_), np.zeros(len(t), np.bool_), False
+    for r in range(len(t)):
+        if counted[r] > 0.0 and t[r] != last:
+            planned[r] = t[r] >= due[r] or arrived[r] + 1.0 >= news[r] or changed[r]
+            solve[r] = planned[r]
+            for i in range(gap.shape[1] if t[r] % 10.0 == 0.0 else 0):
+                usual = np.sqrt(max(since[r, i], 0.0) * noise[r, i] + jump[r, i] * jump[r, i])
+                solve[r] |= abs(gap[r, i]) > drift * usual
+            some |= solve[r]
+    return planned, solve, some
 
 
 class _Facts(NamedTuple):
@@ -63,7 +215,7 @@ class ResolvingView(NamedTuple):
     @kernel
     def price(self) -> tuple[Floats, Floats]:
         of = self.facts
-        price = prices_of_rows(pulled(self.mu, self.per_unit, self.gap), of.multiple, of.upper, of.lower)
+        price = prices_of_rows(pull_prices(self.mu, self.per_unit, self.gap), of.multiple, of.upper, of.lower)
         return row_prices(price, 1.0, of.finite, of.readings)
 
     @kernel
@@ -85,7 +237,7 @@ class ResolvingView(NamedTuple):
             _settle(self.rows, self.facts, d, self.plan, books, (gap, since, jump))
         unmoved, off = np.zeros(len(now), np.bool_), (since, self.noise, jump, gap)
         known = self.arrived, self.due, self.news
-        return _entries.is_due(d.counted, now, self.last_round, *known, unmoved, self.drift, *off)[2]
+        return is_due(d.counted, now, self.last_round, *known, unmoved, self.drift, *off)[2]
 
     @kernel
     def plans(self, c: Context, d: Decision, t: Floats) -> bool:
@@ -94,7 +246,7 @@ class ResolvingView(NamedTuple):
             return True
         unmoved, off = np.zeros(len(t), np.bool_), (self.since, self.noise, self.jump, self.gap)
         known = self.arrived, self.due, self.news
-        return _entries.is_due(d.counted, t, self.last_round, *known, unmoved, self.drift, *off)[2]
+        return is_due(d.counted, t, self.last_round, *known, unmoved, self.drift, *off)[2]
 
     @kernel
     def on_decision(self, d: Decision) -> None:
@@ -116,11 +268,11 @@ class ResolvingView(NamedTuple):
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
         of, v = self.facts, self.rows.post(d, y, z)
         books = self.spent, self.counted, self.seen
-        filled, _, _ = _entries.enter_arrived(d.counted, v, of.is_known, of.finite, of.followed, *books)
-        used = _entries.directed(d.counted, v, filled, of.first, of.bounds, self.plan)
+        filled, _, _ = enter_arrived(d.counted, v, of.is_known, of.finite, of.followed, *books)
+        used = use_in_directions(d.counted, v, filled, of.first, of.bounds, self.plan)
         for r in range(len(v)):
             self.arrived[r] += d.counted[r]
-        _entries.compare(d.counted, used, of.awaited, d.forced, self.plan, self.gap, self.since, self.jump)
+        compare(d.counted, used, of.awaited, d.forced, self.plan, self.gap, self.since, self.jump)
 
     @kernel
     def on_exposure(self, d: Decision, exposed: Bools) -> None:
@@ -132,8 +284,8 @@ class ResolvingView(NamedTuple):
 def _settle(rows: Any, of: _Facts, d: Decision, plan: Floats, books: tuple[Any, ...], off: tuple[Any, ...]) -> None:
     """Enter the rows that a decision alone settles, and compare their use with the plan."""
     v, k = rows.post_known(d), plan.shape[1]
-    _, _, used = _entries.enter_settled(d.counted, 1.0, v, of.is_known, of.first, of.followed, k, *books)
-    _entries.compare(d.counted, used, of.settled, d.forced, plan, *off)
+    _, _, used = enter_settled(d.counted, 1.0, v, of.is_known, of.first, of.followed, k, *books)
+    compare(d.counted, used, of.settled, d.forced, plan, *off)
 
 
 def resolving_view(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Ask
-from evenhand.planning.appended import Appended
+from evenhand.planning.growth import Appended
 from evenhand.problem.constraints.base import Constraint, Credit
 from evenhand.problem.rows import Frame, Rows
 from evenhand.problem.spans import Spans

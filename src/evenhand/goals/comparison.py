@@ -30,7 +30,7 @@ class Compared:
         rows: of everybody. Which rounds were held out is what `choices.HeldOut` has their decisions carry.
 
     >>> from evenhand.environments import Court
-    >>> goal = compared(Court().problem)
+    >>> goal = comparison(Court().problem)
     >>> goal.compared(goal.start(1)).shape == (1, 2, len(Court().problem.names), 3)
     True
     """
@@ -59,6 +59,6 @@ class Compared:
         return state.sums
 
 
-def compared(problem: Problem) -> Compared:
+def comparison(problem: Problem) -> Compared:
     """Compare all outcomes of a problem."""
     return Compared(rows=select(problem, problem.names))

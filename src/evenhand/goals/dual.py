@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, one_of, positive
 from evenhand.goals._shared import check_bound, row_prices

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, normal
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
 from evenhand.core.views import view_of

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import has
 from evenhand.core.types import Floats
 from evenhand.goals.base import Accounts, Goal, Limits, Timed
 from evenhand.goals.hard_budget import HardBudget

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
 from evenhand.core.validate import one_of
 from evenhand.objectives import Linear as LinearObjective

@@ -10,10 +10,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import one_of, positive, whole
 from evenhand.goals._shared import check_bound, row_prices

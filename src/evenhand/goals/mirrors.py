@@ -11,10 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.norms import Norm, dual_order, known_norm, order
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
 from evenhand.core.validate import nonnegative, number
 from evenhand.goals.steps import Falling, Steady

@@ -8,17 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import counts, nonnegative, positive
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
-from evenhand.planning.appended import Appended
 from evenhand.planning.fluid import Fluid, Places, Solution, solve_fluid, spread
 from evenhand.planning.forecast import forecast
+from evenhand.planning.growth import Appended
 from evenhand.planning.history import HistoryState
 from evenhand.problem.merged_rows import MergedRows, merge, separate
 from evenhand.problem.problem import Problem

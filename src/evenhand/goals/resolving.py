@@ -9,13 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
 from evenhand.goals._directions import Directions
-from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due, pull, pulled
 from evenhand.goals._resolving_state import (
     Left,
     ResolvingState,
@@ -29,18 +28,26 @@ from evenhand.goals._resolving_state import (
     start,
     uses,
 )
-from evenhand.goals._resolving_view import ResolvingView, resolving_view
+from evenhand.goals._resolving_view import (
+    ResolvingView,
+    compare,
+    enter_arrived,
+    enter_settled,
+    is_due,
+    pull,
+    pull_prices,
+    resolving_view,
+    use_in_directions,
+)
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.base import Past, Sloped
 from evenhand.models.base import Ask, of_arrived
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
-from evenhand.planning.appended import Appended
-from evenhand.planning.fluid import Fluid, Solution, alike, places, spread
+from evenhand.planning.fluid import Fluid, Solution, alike, largest, places, solve_plain_first, spread
 from evenhand.planning.forecast import Forecast, forecast
-from evenhand.planning.pace import Idle, Pace
-from evenhand.planning.plain_first import largest, solve_plain_first
-from evenhand.planning.reserve import Reserve
+from evenhand.planning.growth import Appended
+from evenhand.planning.pace import Idle, Pace, Reserve
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
 from evenhand.problem.actions import present
@@ -63,7 +70,7 @@ class Resolving:
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
     with r_hat as optimistic as in decisions, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan
     misses a row that doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is
-    solved again: untried candidates look better than at the means, and known ones do not (`planning.plain_first`).
+    solved again: untried candidates look better than at the means, and known ones do not (`planning.fluid`).
     Places are exposed with probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one
     play that is always exposed, y_s is a lottery. Outcomes that are due for every placement are planned as if all
     places were exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the
@@ -104,7 +111,7 @@ class Resolving:
         regions: convex sets in which final averages of outcomes must lie, beside the rows.
         spans: of time, with an allowance each, of every row of the constraints that has any.
         sums: whether the sum of each of these rows is bounded, however many rounds there are, and not its average.
-        reserve: the share of the rounds that a known lottery plays (`planning.reserve`), in [0, 1).
+        reserve: the share of the rounds that a known lottery plays (`planning.pace`), in [0, 1).
         rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:
@@ -160,7 +167,7 @@ class Resolving:
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
-        mu, k = pulled(state.mu, state.pull, state.gap), len(self._directions.first)
+        mu, k = pull_prices(state.mu, state.pull, state.gap), len(self._directions.first)
         price = self._directions.merged.prices(mu)
         if self.regions:
             price[:, self._directions.shaped] += state.tangents.prices(mu[:, k:])
@@ -195,7 +202,7 @@ class Resolving:
         filled, waited, sums = enter_arrived(counted, v, counts, of.finite, of.followed, *books)
         self._pace.enter(state.pace, decision, waited, sums)
         self._reserve.enter(state.reserve, decision, waited, sums)
-        used = directed(counted, v, filled, of.first, of.bounds, state.plan)
+        used = use_in_directions(counted, v, filled, of.first, of.bounds, state.plan)
         if self.regions:
             unseen = np.isnan(v[:, of.shaped]).any(1, keepdims=True)
             cuts = np.where(unseen, counted[:, None] * state.plan[:, m:], state.tangents.of(filled[:, of.shaped]))
@@ -236,7 +243,7 @@ class Resolving:
         some = state.history.kept > 0  # what an erasure took may have been all
         planned = np.asarray((state.solved > 0) & some & (t < self.problem.last_round))
         if planned.any():
-            self._solve(state, planned, (self._pace.begun(state.pace, t), shares), t, ask)
+            self._solve(state, planned, (self._pace.beginning(state.pace, t), shares), t, ask)
 
     def append(self, state: ResolvingState, appended: Appended) -> None:
         appended.enter(state.history)
@@ -304,7 +311,7 @@ class Resolving:
         Beside the prices of rows of which nothing is known, which are not solved for, NaN of all others, `->.,(k)`.
         """
         worth, of = (self.objective.rows, self.objective.read(self._slope(state.end))), self._directions
-        on, (rows, side), (weight, blank) = present(self.problem), of.asked, caution(state, of, left, due, t)
+        on, (rows, side), (weight, blank) = present(self.problem), of.forecast, caution(state, of, left, due, t)
         sample = forecast(state.history, ask, shares, worth, rows, side, due, on)
         if not weight.any():
             return sample, np.full(state.mu.shape, np.nan)
@@ -319,7 +326,7 @@ class Resolving:
         return np.clip((left.so_far + rest) / left.length[:, None], *of.ranges)
 
     def outlook(self, state: ResolvingState, t: Floats) -> Floats:
-        length = self._pace.length(state.pace, t, self._pace.begun(state.pace, t))[:, None]
+        length = self._pace.length(state.pace, t, self._pace.beginning(state.pace, t))[:, None]
         end = end_of_run(state, rate_of_plan(state, self._directions, self._reserve), length)
         return np.where(state.solved[:, None] > 0, end, np.nan)
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import checked
 from evenhand.core.validate import nonnegative, positive
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.records import Context, Decision, Worth
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
 from evenhand.core.validate import nonnegative, positive, whole
 from evenhand.goals._shared import check_bound
@@ -18,8 +18,8 @@ from evenhand.goals.dual import DualHedge, HedgeState
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
-from evenhand.planning.appended import Appended
 from evenhand.planning.forecast import forecast
+from evenhand.planning.growth import Appended
 from evenhand.planning.history import HistoryState
 from evenhand.planning.program import Sample, solve
 from evenhand.problem.rows import Rows

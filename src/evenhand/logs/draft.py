@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
+from evenhand.core.signatures import checked
 from evenhand.core.validate import file, on_disk
 from evenhand.logs import toml
 from evenhand.logs.bad_rows import FEW

@@ -18,7 +18,7 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import LEAST_WEIGHT, MOST_WEIGHT
 from evenhand.logs.dates import ORDERS, days
 from evenhand.problem.clock import Time
-from evenhand.problem.ended import AFTERS
+from evenhand.problem.end import AFTERS
 from evenhand.problem.traffic import Traffic
 
 Schema = Mapping[str, Any]

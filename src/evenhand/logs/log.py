@@ -12,8 +12,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Texts
 from evenhand.core.validate import file
 from evenhand.environments.logged import Logged

@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth

@@ -15,7 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import counts
 from evenhand.models._shared import check_exploration, check_sizes, count_round
 from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
-from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, priced, refit
+from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, refit, worth_at
 from evenhand.models.prior import Prior
 from evenhand.numerics.bilinear import absorb_runs, products, run_worth, scratch
 from evenhand.numerics.evidence import affordable, ahead, first, reach
@@ -63,7 +63,7 @@ def _value(
                 half = scale * reach(min(max(square[a], 0.0), most) if known else most, some, r * s)
                 own = begin + a if each else 0
                 for k in range(w.shape[1]):
-                    mean[b, k, begin + a], bonus[b, k, begin + a] = priced(w[b, k, own], center, sigma[b], ends, half)
+                    mean[b, k, begin + a], bonus[b, k, begin + a] = worth_at(w[b, k, own], center, sigma[b], ends, half)
             begin = last
     return mean, bonus
 

@@ -15,7 +15,6 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.models._laplace import BELIEVED, Known, fit_evidence, given_up
 from evenhand.models._shared import (
     check_binary,
     check_exploration,
@@ -27,12 +26,15 @@ from evenhand.models._shared import (
     without_data,
 )
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
-from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
+from evenhand.models.past import Arrays, Past, fold_older, lacks_room, latest, no_past, older
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import LEAST, affordable, ahead, doubt, reach
-from evenhand.numerics.likelihood import LOGISTIC
-from evenhand.numerics.newton import sigmoid
+from evenhand.numerics.evidence import LEAST, STRONG, affordable, ahead, doubt, log_volume, reach, within
+from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
+from evenhand.numerics.newton import fit, invert, sigmoid
 from evenhand.numerics.precision import absorb, blank, dot
+
+BELIEVED = 2.0**2  # variance of a log-odds before any data: an observation at even odds is worth as much
+_PASSES = 2
 
 
 @dataclass
@@ -58,6 +60,12 @@ class BayesianLogisticState:
     ends: Floats  # (2, 1) of the range
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
+    @property
+    def known(self) -> Estimates:
+        arrays = self.inverse, self.theta, self.ridge, self.count, self.fitted, self.size, self.origin
+        believed = self.spread.item()
+        return Estimates(*arrays, believed, given_up(believed), self.past.arrays)
+
     def begin(self, rows: Ints) -> None:
         """Set appended actions to what the common penalty says about an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
@@ -65,6 +73,108 @@ class BayesianLogisticState:
     def widen(self, first: int) -> None:
         """Set features without data to what the penalty says of them."""
         wider(first, self.ridge, self.inverse)
+
+
+class Estimates(NamedTuple):
+    """The estimates, and what they are made from; a replica has A rows of those that are marked so."""
+
+    inverse: Floats  # (R A, n, n)
+    theta: Floats  # (R A, n)
+    ridge: Floats  # (R,)
+    seen: Floats  # (R,) observations
+    fitted: Floats  # (R,)
+    size: Floats  # (R,)
+    origin: Floats  # (R A, n)
+    believed: float
+    strong: float | None  # as from `given_up`
+    past: Arrays  # of R A rows
+
+
+@kernel
+def _climb(known: Estimates, r: int, ridge: float) -> float:
+    """Climb from a penalty to a maximum of the evidence of a replica; return the penalty."""
+    inverse, theta, origin, size = known.inverse, known.theta, known.origin, known.size[r]
+    n, actions = theta.shape[1], len(theta) // len(known.size)
+    first, scale, total = r * actions, size / known.seen[r], float(actions * n)
+    root, slope = np.empty((n, n)), np.empty(n)
+    rho = ridge if ridge > 0.0 else scale / known.believed
+    for step in range(_PASSES):
+        rho = within(rho, size)
+        for row in range(first, first + actions):
+            anchor, plain, curve = older(known.past, row)
+            for i in range(n):
+                slope[i] = plain[i] - rho * origin[row, i]  # which centres the penalty
+            fit(LOGISTIC, latest(known.past, row), (anchor, slope, curve), theta[row], root, rho, 1e-4)
+            invert(root, inverse[row])
+        if step + 1 < _PASSES:
+            free, squares = total, 0.0
+            for row in range(first, first + actions):
+                for i in range(n):
+                    off = theta[row, i] - origin[row, i]
+                    squares += off * off
+                    free -= rho * inverse[row, i, i]
+            spread = (known.believed + scale * squares) / (1.0 + min(max(free, 0.0), total))
+            rho = scale / spread
+    return rho
+
+
+@kernel
+def _evidence(known: Estimates, r: int, rho: float, theta: Floats, inverse: Floats) -> float:
+    """ln of the evidence of a fit times the density of the prior, up to a constant, `(),(A,n),(A,n,n)->()`."""
+    (actions, n), first, spread, loss = theta.shape, r * len(theta), known.size[r] / known.seen[r] / rho, 0.0
+    gradient, hessian, nonzero = np.zeros(n), np.zeros((n, n)), np.empty(n, np.int64)
+    for b in range(actions):
+        anchor, slope, curve = older(known.past, first + b)
+        loss = add_quadratic(anchor, slope, curve, theta[b], loss, gradient, hessian)
+        loss = add_losses(LOGISTIC, latest(known.past, first + b), theta[b], loss, gradient, hessian, nonzero)
+        for i in range(n):
+            off = theta[b, i] - known.origin[first + b, i]
+            loss += 0.5 * rho * (off * off)
+    volume = actions * n * math.log(rho) + log_volume(inverse)
+    return float(0.5 * (volume - math.log(spread) - known.believed / spread) - loss)
+
+
+@kernel
+def _wider(strong: float | None, known: Estimates, r: int, rho: float, before: Floats) -> float:
+    """Climb from the default penalty too, and keep the estimate whose evidence says so; return its penalty."""
+    if strong is None:
+        return rho
+    theta, inverse, rows = known.theta, known.inverse, len(before)
+    n, first = theta.shape[1], r * rows
+    made, inverted = np.empty((rows, n)), np.empty((rows, n, n))
+    for b in range(rows):
+        for i in range(n):
+            made[b, i], theta[first + b, i] = theta[first + b, i], before[b, i]
+            for j in range(n):
+                inverted[b, i, j] = inverse[first + b, i, j]
+    least = strong + _evidence(known, r, rho, made, inverted)
+    other = _climb(known, r, known.size[r] / known.seen[r] / BELIEVED)
+    if _evidence(known, r, other, theta[first : first + rows], inverse[first : first + rows]) > least:
+        return other
+    for b in range(rows):
+        for i in range(n):
+            theta[first + b, i] = made[b, i]
+            for j in range(n):
+                inverse[first + b, i, j] = inverted[b, i, j]
+    return rho
+
+
+@kernel
+def fit_evidence(known: Estimates, r: int) -> None:
+    """Maximise the evidence of a replica by Laplace's approximation.
+
+    As in `numerics.evidence.fit`, a fit with a narrow prior also climbs from the default penalty.
+    """
+    rows = len(known.theta) // len(known.size)
+    before = known.theta[r * rows : (r + 1) * rows].copy()
+    rho = _climb(known, r, known.ridge[r])
+    known.ridge[r] = _wider(known.strong, known, r, rho, before)
+    known.fitted[r] = known.seen[r]
+
+
+def given_up(believed: float) -> float | None:
+    """The gain in log evidence for which a prior is given up, None where it is not narrow: code for it is left out."""
+    return STRONG if believed < BELIEVED else None
 
 
 @kernel
@@ -130,7 +240,7 @@ def _update(
     others: bool,
 ) -> None:
     """Absorb plays, those of an action after those of the one before it."""
-    known = Known(inverse, theta, ridge, count, fitted, size, origin, believed, strong, past)
+    known = Estimates(inverse, theta, ridge, count, fitted, size, origin, believed, strong, past)
     n, actions = theta.shape[1], len(theta) // len(x)
     lead, gain, line = x.shape[2] - n, np.empty(n), np.empty(n)
     past_x, past_y, kept, weights = past[:4]
@@ -168,23 +278,9 @@ def _update(
 
 
 @kernel
-def _fade(
-    inverse: Floats,
-    theta: Floats,
-    ridge: Floats,
-    count: Floats,
-    fitted: Floats,
-    rounds: Floats,
-    taught: Floats,
-    size: Floats,
-    origin: Floats,
-    believed: float,
-    strong: float | None,
-    past: Arrays,
-    keep: Floats,
-) -> None:
+def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> None:
     """Multiply the weights of all observations, and fit again, `(),()->`; `LEAST` of one and less is nothing."""
-    known = Known(inverse, theta, ridge, count, fitted, size, origin, believed, strong, past)
+    inverse, theta, ridge, count, fitted, size, origin, _, _, past = known
     n, actions = theta.shape[1], len(theta) // len(keep)
     kept, weight, slope, curve = past[2], past[3], past[5], past[6]
     for r in range(len(keep)):
@@ -229,18 +325,9 @@ def _curvature(theta: Floats, z: Floats) -> Floats:
 
 
 class _BayesianLogisticView(NamedTuple):
-    inverse: Floats
-    theta: Floats
-    ridge: Floats
-    observations: Floats
-    fitted: Floats
+    known: Estimates
     rounds: Floats
     taught: Floats
-    size: Floats
-    origin: Floats
-    believed: float
-    strong: float | None
-    past: Arrays
     horizon: Floats
     ahead: Floats
     affordable: Floats
@@ -251,18 +338,20 @@ class _BayesianLogisticView(NamedTuple):
 
     @kernel
     def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        books = self.observations, self.rounds, self.taught, self.horizon, self.ahead, self.affordable
-        return _value(self.theta, self.inverse, *books, self.scale, self.believed, self.ends, x, w)
+        s = self.known
+        books = s.seen, self.rounds, self.taught, self.horizon, self.ahead, self.affordable
+        return _value(s.theta, s.inverse, *books, self.scale, s.believed, self.ends, x, w)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        books = self.ridge, self.observations, self.fitted, self.rounds, self.taught, self.size
-        settings = self.origin, self.believed, self.strong, self.past, self.growth, self.most
-        _update(self.inverse, self.theta, *books, *settings, x, y, seen, np.ones(1), 1.0, False)
+        s = self.known
+        books = s.inverse, s.theta, s.ridge, s.seen, s.fitted, self.rounds, self.taught, s.size, s.origin
+        settings = s.believed, s.strong, s.past, self.growth, self.most
+        _update(*books, *settings, x, y, seen, np.ones(1), 1.0, False)
 
     @kernel
     def grows(self, d: Decision) -> bool:
-        return lacks_room(self.past, d.plays.shape[1], self.most)
+        return lacks_room(self.known.past, d.plays.shape[1], self.most)
 
 
 @named("X5", source="evenhand's own: MacKay 1992 (The evidence framework applied to classification networks)")
@@ -368,16 +457,12 @@ class BayesianLogistic(WithoutLuck):
         _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)
 
     def view(self, state: BayesianLogisticState) -> _BayesianLogisticView:
-        s, believed = state, state.spread.item()
-        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, given_up(believed)
-        after = s.horizon, s.ahead, s.affordable, s.ends, float(self.scale), float(self.growth), self.buffer
-        return _BayesianLogisticView(s.inverse, s.theta, *books, s.past.arrays, *after)
+        s, settings = state, (float(self.scale), float(self.growth), self.buffer)
+        return _BayesianLogisticView(s.known, s.rounds, s.taught, s.horizon, s.ahead, s.affordable, s.ends, *settings)
 
     def fade(self, state: BayesianLogisticState, keep: Floats, ahead: Floats) -> None:
         """Multiply the weights of what is kept and the quadratic of what is folded, and fit again, `(),()->`."""
         s = state
         s.ahead[:] = ahead
         if (keep < 1.0).any():
-            believed = s.spread.item()
-            books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, given_up(believed)
-            _fade(s.inverse, s.theta, *books, s.past.arrays, keep)
+            _fade(s.known, s.rounds, s.taught, keep)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,11 @@ class BayesianRidgeState:
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) lengths of the ranges, 1 where infinite
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+
+    @property
+    def estimates(self) -> Estimates:
+        made = self.gram, self.moment, self.squares, self.inverse, self.theta, self.sigma
+        return Estimates(*made, self.ridge, self.count, self.zeros, self.fitted, self.origin, self.spreads)
 
     def begin(self, rows: Ints) -> None:
         """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
@@ -118,7 +123,7 @@ def refit(s: Estimates, growth: float) -> None:
 
 
 @inlined
-def priced(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) -> tuple[float, float]:
+def worth_at(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) -> tuple[float, float]:
     """Mean and bonus at prices p, `(M),(M),(M,M),(2,M),()->(),()`, where means are `half` noises wide."""
     mean, variance, far = 0.0, 0.0, 0.0
     for m in range(len(p)):
@@ -128,31 +133,6 @@ def priced(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) 
             for j in range(len(p)):
                 variance += p[m] * p[j] * sigma[m, j]
     return mean, min(half * math.sqrt(max(variance, 0.0)), far)
-
-
-@kernel
-def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-    """Mean worth and optimism at prices, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
-    theta, inverse, sigma, count, rounds, taught, horizon, part, plays, scale, spreads, ends = s
-    mean = np.zeros((len(x), w.shape[1], x.shape[1]))
-    bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
-    n, outcomes, actions = theta.shape[2], w.shape[3], len(theta) // len(x)
-    lead, product, center, each = x.shape[2] - n, np.empty(n), np.empty(outcomes), w.shape[2] > 1
-    for r in range(len(x)):
-        more = ahead(count[r], rounds[r], taught[r], horizon[r], part[r])
-        for a in range(x.shape[1]):
-            z, own = x[r, a, lead:], a if each else 0
-            if blank(z):
-                continue
-            row = r * actions + int(x[r, a, 0]) if lead > 0 else r
-            square = doubt(z, inverse[row], count[r], first(spreads), product)
-            for m in range(outcomes):
-                center[m] = dot(z, theta[row, m])
-            some = affordable(more, n * actions, plays, (r, a, x.shape[1]))
-            half = scale * reach(square, some, n * actions)
-            for k in range(w.shape[1]):
-                mean[r, k, a], bonus[r, k, a] = priced(w[r, k, own], center, sigma[r], ends, half)
-    return mean, bonus
 
 
 @kernel
@@ -173,8 +153,25 @@ def _value(
     w: Floats,
 ) -> tuple[Floats, Floats]:
     """Mean worth and optimism at prices, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
-    books = count, rounds, taught, horizon, part, plays
-    return _predict((theta, inverse, sigma, *books, scale, spreads, ends), x, w)
+    mean = np.zeros((len(x), w.shape[1], x.shape[1]))
+    bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
+    n, outcomes, actions = theta.shape[2], w.shape[3], len(theta) // len(x)
+    lead, product, center, each = x.shape[2] - n, np.empty(n), np.empty(outcomes), w.shape[2] > 1
+    for r in range(len(x)):
+        more = ahead(count[r], rounds[r], taught[r], horizon[r], part[r])
+        for a in range(x.shape[1]):
+            z, own = x[r, a, lead:], a if each else 0
+            if blank(z):
+                continue
+            row = r * actions + int(x[r, a, 0]) if lead > 0 else r
+            square = doubt(z, inverse[row], count[r], first(spreads), product)
+            for m in range(outcomes):
+                center[m] = dot(z, theta[row, m])
+            some = affordable(more, n * actions, plays, (r, a, x.shape[1]))
+            half = scale * reach(square, some, n * actions)
+            for k in range(w.shape[1]):
+                mean[r, k, a], bonus[r, k, a] = worth_at(w[r, k, own], center, sigma[r], ends, half)
+    return mean, bonus
 
 
 @kernel
@@ -312,7 +309,7 @@ class _BayesianRidgeView(NamedTuple):
                     for m in range(w.shape[3]):
                         price[r, k, a, m] = w[r, k, a, m] * self.units[m]
         books = s.n_seen, self.rounds, self.taught, self.horizon, self.ahead, self.affordable
-        return _predict((s.theta, s.inverse, s.sigma, *books, self.scale, s.spreads, self.ends), x, price)
+        return _value(s.theta, s.inverse, s.sigma, *books, self.scale, s.spreads, self.ends, x, price)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
@@ -407,16 +404,13 @@ class BayesianRidge(WithoutLuck):
         _update(s.gram, s.moment, s.squares, *made, *books, growth, x, y / s.units, seen, *lesson)
 
     def view(self, state: BayesianRidgeState) -> _BayesianRidgeView:
-        s, made = state, (state.gram, state.moment, state.squares, state.inverse, state.theta, state.sigma)
-        estimates = Estimates(*made, s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads)
+        s, scale, growth = state, float(self.scale), float(self.growth)
         books = s.rounds, s.taught, s.horizon, s.ahead, s.affordable, s.ends, s.units
-        return _BayesianRidgeView(estimates, *books, ROUND.share, float(self.scale), float(self.growth))
+        return _BayesianRidgeView(s.estimates, *books, ROUND.share, scale, growth)
 
     def fade(self, state: BayesianRidgeState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and fit again, `(),()->`; the ranges' one observation stays whole."""
         s = state
         s.ahead[:] = ahead
         if (keep < 1.0).any():
-            made = s.gram, s.moment, s.squares, s.inverse, s.theta, s.sigma
-            known = Estimates(*made, s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads)
-            _fade(known, (s.rounds, s.taught), keep, float(self.growth))
+            _fade(s.estimates, (s.rounds, s.taught), keep, float(self.growth))

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import checked, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked, shown
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, number, whole
 from evenhand.models._shared import copy_where, refuse_luck, unit
@@ -44,13 +44,13 @@ def check_fades(name: str, inner: Model) -> None:
     refuse_luck(name, inner)
 
 
-def told(model: Model, x: Floats, seen: Bools) -> Bools:
+def lesson_mask(model: Model, x: Floats, seen: Bools) -> Bools:
     """Return the plays that the model learns from: all their outcomes are seen, and not all features are 0, `->(P)`."""
     lead = 0 if by_action(model) is None else 1
     return np.asarray(seen.all(2) & (x[:, :, lead:] != 0.0).any(2))
 
 
-def missed(model: Model, states: Sequence[Any], x: Floats, y: Floats, plays: Bools, units: Floats) -> Floats:
+def prediction_errors(model: Model, states: Sequence[Any], x: Floats, y: Floats, plays: Bools, units: Floats) -> Floats:
     """Compute the errors of the predictions of every state, 0 for other plays, `(P,n),(P,M),(P),(M)->(S,M,P)`.
 
     They are in units of the outcomes' ranges.
@@ -243,11 +243,11 @@ class Memories(Wraps, WithoutLuck):
         return *said, Note(f"the world has changed: {what}", alarm=True)
 
     def _judge(self, s: MemoriesState, x: Floats, y: Floats, seen: Bools, step: Floats, weight: float) -> None:
-        discount, plays = np.exp2(-step / self.judge), told(self.inner, x, seen)
+        discount, plays = np.exp2(-step / self.judge), lesson_mask(self.inner, x, seen)
         s.errors *= discount[:, None, None]
         s.judged *= discount
         if plays.any():
-            s.errors += weight * (missed(self.inner, s.members, x, y, plays, s.units) ** 2).sum(3)
+            s.errors += weight * (prediction_errors(self.inner, s.members, x, y, plays, s.units) ** 2).sum(3)
             s.judged += weight * plays.sum(1)
         if self.keeps_all:
             over = self.weights(s)[:, 0] < 0.5
@@ -358,10 +358,11 @@ class Restarting(Wraps, WithoutLuck):
         self, state: RestartingState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Compare champion and challenger by the plays, and teach both, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
-        s, plays = state, told(self.inner, x, seen)
+        s, plays = state, lesson_mask(self.inner, x, seen)
         s.rounds += 0.0 if lesson.taught else steps(seen, lesson.share, lesson.weight)
         if plays.any():
-            self._compare(s, missed(self.inner, s.members, x, y, plays, s.units), plays.sum(1), lesson.weight)
+            errors = prediction_errors(self.inner, s.members, x, y, plays, s.units)
+            self._compare(s, errors, plays.sum(1), lesson.weight)
         for member in s.members:
             self.inner.update(member, x, y, seen, w, lesson)
         self._begin(s)

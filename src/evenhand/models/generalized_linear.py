@@ -21,13 +21,13 @@ from evenhand.models.base import ROUND, Gain, Lesson, Worth, flat
 from evenhand.models.links import (
     Canonical,
     Linked,
-    bounded,
     check_fit,
     check_link,
     check_range,
     linear_unit,
+    mean_within,
     spread,
-    turned,
+    turn,
 )
 from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.widths import Fixed, Width
@@ -64,7 +64,7 @@ def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
                 continue
             own = a if each else 0
             half = radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
-            center = bounded(link, dot(x[r, a], theta[r]), low[0], high[0])
+            center = mean_within(link, dot(x[r, a], theta[r]), low[0], high[0])
             for k in range(w.shape[1]):
                 mean[r, k, a] = w[r, k, own, 0] * center
                 bonus[r, k, a] = optimism(center, half * unit(low[0], high[0]), least, most, w[r, k, own, 0])
@@ -230,7 +230,7 @@ class Fitted(Linked, Protocol):
         The V of the widths lacks the factor mu', at most 1/4 for the logistic link: once data outweigh the ridge, its
         draws would be at most about half as wide.
         """
-        return turned(state.root, linear_unit(self.link, state.low, state.high) * z)
+        return turn(state.root, linear_unit(self.link, state.low, state.high) * z)
 
     def inside(self, state: GeneralizedLinearState, z: Floats) -> Floats:
         """Compute deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""

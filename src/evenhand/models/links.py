@@ -51,7 +51,7 @@ def mean_of(link: int, u: float) -> float:
 
 
 @kernel
-def bounded(link: int, u: float, low: float, high: float) -> float:
+def mean_within(link: int, u: float, low: float, high: float) -> float:
     """The mean at linear predictor u; that of the exponential link, which extrapolates steeply, within [low, high]."""
     center = mean_of(link, u)
     return min(max(center, low), high) if link == EXPONENTIAL else center
@@ -87,7 +87,7 @@ def priced(link: int, theta: Floats, x: Floats, w: Floats) -> tuple[Floats, Floa
 
 
 @kernel
-def turned(root: Floats, z: Floats) -> Floats:
+def turn(root: Floats, z: Floats) -> Floats:
     """L^-T z, whose covariance is (L L^T)^-1 if that of z is I, `(n,n),(U,n)->(U,n)`; L is the lower half of root."""
     n, out = z.shape[2], np.empty(z.shape)
     for r in range(len(z)):
@@ -126,7 +126,7 @@ def worth_at(link: int, theta: Floats, d: Floats, low: Floats, high: Floats, x: 
                     there[i] = theta[r, i] + d[r, a // size, i]
             if blank(x[r, a]):
                 continue
-            center = bounded(link, dot(x[r, a], there), low[0], high[0])
+            center = mean_within(link, dot(x[r, a], there), low[0], high[0])
             own = a if each else 0
             for k in range(w.shape[1]):
                 worth[r, k, a] = w[r, k, own, 0] * center

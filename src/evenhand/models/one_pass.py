@@ -15,7 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, positive
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, Worth
-from evenhand.models.links import Canonical, Linked, bounded, check_link, check_range, linear_unit, spread
+from evenhand.models.links import Canonical, Linked, check_link, check_range, linear_unit, mean_within, spread
 from evenhand.models.oracles import project
 from evenhand.models.widths import Width
 from evenhand.numerics.likelihood import add_losses
@@ -59,12 +59,12 @@ def _value(
                 continue
             own, u = a if each else 0, dot(x[r, a], theta[r])
             half = size * radius[r] * math.sqrt(quadratic(x[r, a], inverse[r], product)) if radius[r] > 0.0 else 0.0
-            center = bounded(link, u, low[0], high[0])
+            center = mean_within(link, u, low[0], high[0])
             for k in range(w.shape[1]):
                 price = w[r, k, own, 0]
                 mean[r, k, a] = price * center
                 if half > 0.0 and price != 0.0:
-                    end = bounded(link, u + half if price > 0.0 else u - half, low[0], high[0])
+                    end = mean_within(link, u + half if price > 0.0 else u - half, low[0], high[0])
                     bonus[r, k, a] = price * (end - center)
     return mean, bonus
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from evenhand.core.checked import checked, lacks, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
+from evenhand.core.signatures import checked, lacks, shown
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.core.views import view_of
@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def sized(part: T, actions: int) -> T:
+def resize(part: T, actions: int) -> T:
     """Return a model, or a part of one, for another number of actions; itself if it has nothing of single actions.
 
     >>> from evenhand.models.per_action import PerAction
     >>> from evenhand.models.ridge import Ridge
-    >>> sized(PerAction(inner=Ridge(n_features=2), actions=4), 3).actions
+    >>> resize(PerAction(inner=Ridge(n_features=2), actions=4), 3).actions
     3
     """
     return _rebuilt(part, lambda z: z.of_actions(actions) if isinstance(z, Grows) else None)
 
 
-def narrowed(part: T, features: int) -> T:
+def narrow(part: T, features: int) -> T:
     """Return a model, or a part of one, for the first so many features; itself if a part cannot grow by features.
 
     >>> from evenhand.models.ridge import Ridge
-    >>> narrowed(Ridge(n_features=6), 4).n_features
+    >>> narrow(Ridge(n_features=6), 4).n_features
     4
     """
     try:
@@ -182,7 +182,7 @@ def _gather(x: Floats, places: Ints, actions: int, mean: Floats, bonus: Floats) 
 
 
 @kernel
-def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats]:
+def _by_action(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[Floats, Floats, Bools, Floats]:
     """Sort plays, outcomes, masks and prices by action, `(P,1+n),(P,M),(P,M),(K,1|P,M)->...`.
 
     They lead with `(R A, most)`, most the largest number of plays of an action of which something was seen.
@@ -329,7 +329,7 @@ class PerAction(Wraps):
             return
         if len(lesson.share) > 1:
             lesson = lesson._replace(share=np.repeat(lesson.share, self.actions))
-        self.inner.update(state, *_told(x, y, seen, w, self.actions), lesson)
+        self.inner.update(state, *_by_action(x, y, seen, w, self.actions), lesson)
 
     def view(self, state: Any) -> _PerActionView | None:
         inner = view_of(self.inner, state) if self._divides else None
@@ -337,7 +337,7 @@ class PerAction(Wraps):
 
     def of_actions(self, actions: int) -> PerAction:
         """Return the same model for the first so many actions."""
-        return replace(self, inner=sized(self.inner, actions), actions=actions)
+        return replace(self, inner=resize(self.inner, actions), actions=actions)
 
     @property
     def fades(self) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.core.checked import checked, shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import checked, shown
 from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST
 

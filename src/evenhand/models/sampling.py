@@ -107,7 +107,7 @@ class Sampled(Scaled):
 
 
 @kernel
-def _added(d: Floats, x: Floats, w: Floats) -> Floats:
+def _addition(d: Floats, x: Floats, w: Floats) -> Floats:
     """Price times x.d, one d per block of candidates, `(U,n),(A,n),(K,1|A,1)->(K,A)`."""
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     each, size = w.shape[2] > 1, x.shape[1] // d.shape[1]
@@ -165,7 +165,7 @@ class Perturbed(Scaled):
         whole("Perturbed.n_blocks", self.n_blocks, 1)
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
-        return _added(self.inner.deviations(state, self._z(u)), x, w)
+        return _addition(self.inner.deviations(state, self._z(u)), x, w)
 
 
 @kernel

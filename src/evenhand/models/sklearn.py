@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import also_taken, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
+from evenhand.core.signatures import accept, shown
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number
 from evenhand.models._shared import check_sizes
@@ -170,7 +170,7 @@ class Sklearn(WithoutLuck):
         return np.where(np.isfinite(size) & (size > 0.0) & (not self._classifies), size, 1.0)
 
     def _pass_on(self, state: SklearnState, r: int, x: Floats, y: Floats) -> None:
-        y = _rounded(y / self._units(state))
+        y = _round(y / self._units(state))
         fit = state.fits[r] or _Fit(0, [self._fresh() for _ in self._targets])
         for estimator, target in zip(fit.predictors, self._targets, strict=True):
             if self._classifies:
@@ -209,7 +209,7 @@ class Sklearn(WithoutLuck):
         if count == 0 or (fit is not None and fit.seen == count):
             return fit if count else None
         used = min(count, self.buffer)
-        x, y = state.x[r, :used], _rounded(state.y[r, :used] / self._units(state))
+        x, y = state.x[r, :used], _round(state.y[r, :used] / self._units(state))
         predictors = list[Any]()
         for target in self._targets:
             z = y[:, target]
@@ -247,7 +247,7 @@ class Sklearn(WithoutLuck):
         return bool(_base().is_classifier(self.estimator))
 
 
-def _rounded(y: Floats) -> Floats:
+def _round(y: Floats) -> Floats:
     """Round numbers to 12 significant digits, by bits."""
     part, exponent = np.frexp(y)
     return np.asarray(np.ldexp(np.round(part * _BITS) / _BITS, exponent))
@@ -268,7 +268,7 @@ def _is_estimator(value: object) -> bool:
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
 
 
-also_taken(Model, _is_estimator)
+accept(Model, _is_estimator)
 
 
 def _base() -> Any:

@@ -14,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.views import apart, view_of
+from evenhand.core.views import pointers, view_of
 from evenhand.models.base import ROUND, Gain, Lesson, Model, Note, Waits, Worth, by_action, fades, notes, waits, weighs
 from evenhand.models.tabular import NullView
 
@@ -28,7 +28,7 @@ class StackedState:
     parts: list[Any]
 
 
-@apart("others", "model")
+@pointers("others", "model")
 class _StackedView(NamedTuple):
     """A part after others, with the first and the last of its columns."""
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
 from evenhand.core.validate import nonnegative, number, whole
 

@@ -1,7 +1,6 @@
 """A problem of your own to begin with: five questions, and the files that are written from the answers."""
 
-from evenhand.new.answers import Answers
-from evenhand.new.questions import QUESTIONS, example, read
+from evenhand.new.questions import QUESTIONS, Answers, example, read
 from evenhand.new.writing import write
 
 __all__ = ["QUESTIONS", "Answers", "example", "read", "write"]

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.logs.problem_file import parse
 from evenhand.logs.toml import key, value
-from evenhand.new.answers import Aim, Answers, Feature, Limit
+from evenhand.new.questions import Aim, Answers, Feature, Limit
 
 FILES = PROBLEM, SCRIPT = "problem.toml", "decide.py"
 _TRIED = 200  # cases that the script simulates

@@ -4,7 +4,8 @@ from evenhand.offline.assignment_table import Assignment
 from evenhand.offline.assignments import assign
 from evenhand.offline.bandit_feedback import from_bandit_feedback, to_bandit_feedback
 from evenhand.offline.contexts.plans import Plan, plan
-from evenhand.offline.curves import Curve, curve
+from evenhand.offline.curve_table import Curve
+from evenhand.offline.curves import curve
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.fold_plans import FairFrontier
 from evenhand.offline.frontier import Frontier

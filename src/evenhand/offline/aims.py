@@ -19,7 +19,7 @@ from evenhand.offline.events import Gap, Occurrences, Share, scaled
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.planned import Mixture, Parts, Planned, moves
 from evenhand.offline.scores import STILL, Average, Estimate
-from evenhand.planning.mixing import Found, mixed
+from evenhand.planning.mixing import Averages, mixture
 
 _ROUGH = 0.1  # of a standard error, by how much the delta method may be off
 _GAP = 1e-7  # of what a row can add to the objective: how far a plan may be from the best one
@@ -221,7 +221,7 @@ class Aim:
         if self.linear:
             return plan(self.worth)
         finder = _Finder(self, plan)
-        shares = mixed(self.objective, finder, np.zeros(0), self.middle, tolerance=_GAP).shares
+        shares = mixture(self.objective, finder, np.zeros(0), self.middle, tolerance=_GAP).shares
         played = np.flatnonzero(shares > 0.0).tolist()
         return Mixture([finder.found[i] for i in played], shares[played].tolist(), finder.found[-1])
 
@@ -273,11 +273,11 @@ class _Finder:
         self.most = np.array([float(np.abs(table.predicted).max()) for table in aim.tables])
         self.found: list[Planned] = []
 
-    def first(self, slope: Floats) -> Found:
+    def first(self, slope: Floats) -> Averages:
         policy = self.plan(self.aim.predicted(slope))
         self.found.append(policy)
-        return Found(np.array([float(policy.of(t.predicted).mean()) for t in self.aim.tables]), np.zeros(0))
+        return Averages(np.array([float(policy.of(t.predicted).mean()) for t in self.aim.tables]), np.zeros(0))
 
-    def best(self, q: Floats, lam: Floats, tilts: list[Floats]) -> tuple[Found, float]:
+    def best(self, q: Floats, lam: Floats, tilts: list[Floats]) -> tuple[Averages, float]:
         found = self.first(q)
         return found, float(q @ found.outcomes)

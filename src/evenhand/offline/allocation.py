@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.planning.moments import Block, Held, Terms
+from evenhand.planning.moments import Block, Memory, Terms
 from evenhand.planning.program import largest
 from evenhand.planning.smoothed_dual import minimise, scale_of
 
@@ -198,7 +198,7 @@ def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[F
         rows = min(_SAMPLE if not rows else _GROWS * rows, len(worth))
         some, coolest = block if rows == len(worth) else block.take(order[:rows]), _MIXED / rows
         while True:
-            prices, _ = minimise(Held((some,)), terms, scale, prices, max(temperature, coolest), _STEPS)
+            prices, _ = minimise(Memory((some,)), terms, scale, prices, max(temperature, coolest), _STEPS)
             if temperature <= coolest:
                 break
             temperature *= _FALL

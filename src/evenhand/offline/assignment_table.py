@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,37 +11,35 @@ from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
-from evenhand.core.files import RUN, beside, quoted_cell
+from evenhand.core.files import RUN, quoted_cell, replacement
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.logs.arrow import pyarrow_for
-from evenhand.logs.checks import Checks, fault_of, scope, told as warnings
+from evenhand.logs.checks import Checks, fault_of, scope
 from evenhand.logs.columns import POINT
 from evenhand.logs.looks import FORESEEN, LISTED
 from evenhand.logs.reading import Form
 from evenhand.logs.units import MISSING
-from evenhand.offline import results
 from evenhand.offline.plans import Averages, HeldOut, Used
 from evenhand.offline.whom import Level, levels_of, table_of
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Bar
-from evenhand.report.page import Page, Part
+from evenhand.report.page import Part
+from evenhand.report.results import Result, warnings
 from evenhand.report.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 _FORM = Form()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Assignment:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Assignment(Result):
     """An action for every case of a list; print it, or write it as a CSV or Parquet file.
 
     Args:
@@ -94,10 +92,6 @@ class Assignment:
         told = ", ".join(f"{count:,} {name}" for name, count in zip(self.actions, counts, strict=True) if count)
         return "; ".join([f"Of {len(self.chosen):,} cases: {told}", *map(str, self.budgets)])
 
-    def summary(self) -> str:
-        """Return the result in a few sentences."""
-        return results.summary(self)
-
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         yield from allowances.sentences(self._allowed)
@@ -114,31 +108,34 @@ class Assignment:
                 f"So that the list can be judged, there are {told}." if self.holdout.cases else f"{told.capitalize()}."
             )
 
-    def plot(self) -> Figure:
-        """Draw the share of cases with each action, and the averages of groups under a parity.
-
-        Raises:
-            MissingExtra: matplotlib is not installed.
-        """
-        from evenhand.offline.pictures import draw_shares  # matplotlib only when asked for
-        from evenhand.report.plots import figure_of
-
-        return figure_of(draw_shares(self._shares, self.parities, self.headline()))
-
-    @property
-    def _shares(self) -> dict[str, float]:
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the page: actions, budgets, groups and levels."""
+        first, *of_groups = self.tables()
         counts = np.bincount(self.chosen, minlength=len(self.actions)) / len(self.chosen)
-        return dict(zip(self.actions, counts.tolist(), strict=True))
+        bars = [Bar(name, share, f"{share:.1%}") for name, share in zip(self.actions, counts.tolist(), strict=True)]
+        yield Part(title="Who gets what", reading=ACTIONS, chart=charts.bars(bars), tables=(first,))
+        for used in self.budgets:
+            if used.total > 0.0:
+                part = used.spent / used.total
+                yield Part(
+                    title=f"The budget: {used.outcome}, {amount(used.spent, 6)} of {amount(used.total, 6)}",
+                    reading=PREDICTED if used.learned else BUDGET,
+                    chart=charts.bars([Bar(used.outcome, part, f"{part:.2%}")], limit=1.0),
+                )
+        for parity, table in zip(self.parities, of_groups, strict=True):
+            bars = [Bar(name, value, f"{value:.4f}") for name, value in parity.averages.items()]
+            title = f"{parity.outcome}, evenly by {parity.by}"
+            yield Part(title=title, reading=GROUPS, chart=charts.bars(bars), tables=(table,))
+        if self.levels:
+            yield Part(title="For whom", reading=WHO, tables=(table_of(self.levels, self.actions, "cases"),))
 
-    def page(self, command: str = "") -> Page:
-        """Return the report, which states the command that made it."""
-        return results.page(
-            self,
-            parts(self._shares, self.budgets, self.parities, list(self.tables()), self.levels),
-            notes=warnings(self.checks),
-            command=command,
-            settings={"log": self.log, "cases": len(self.chosen)} | allowances.setting(self._allowed),
-        )
+    def cautions(self) -> Iterator[str]:
+        """Yield what is wrong with the log or the budget."""
+        yield from warnings(self.checks)
+
+    def inputs(self) -> dict[str, object]:
+        """Return what the list depends on, by name."""
+        return {"log": self.log, "cases": len(self.chosen)} | allowances.setting(self._allowed)
 
     @property
     def _allowed(self) -> tuple[Allowance, ...]:
@@ -182,23 +179,15 @@ class Assignment:
         if path.suffix == SUFFIX:
             numbers = {name: z for name, z in self.numeric.items() if name not in self.dates}
             return write_parquet(path, columns, numbers)
-        with on_disk("path", "a file that can be written"), beside(path) as part, _new(part, self.form) as out:
+        with on_disk("path", "a file that can be written"), replacement(path) as part, _new(part, self.form) as out:
             rows = csv.writer(out, delimiter=self.form.separator or ",")
             rows.writerow(columns if verbatim else map(quoted_cell, columns))
             results = (_numbers(name, z, self.form.point) for name, z in columns.items())
             rows.writerows(zip(*(z if verbatim else _cells(z) for z in results), strict=True))
         return path
 
-    def __str__(self) -> str:
-        return results.text(self, self._head())
-
-    def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
-
-    def _repr_html_(self) -> str:
-        return results.html(self)
-
-    def _head(self) -> Iterator[str]:
+    def heading(self) -> Iterator[str]:
+        """Yield the lines above the tables: budgets, what is wrong, and the lottery."""
         count = len(self.chosen)
         yield f"{count:,} cases, by what {self.log} says of {self.objective}"
         yield from allowances.lines(self._allowed)
@@ -259,36 +248,6 @@ GROUPS = "The average per case in each group, held-out cases included; for learn
 WHO = "The share of each action among the cases with a level. Numbers are in bands of about equally many cases."
 
 
-def parts(
-    shares: Mapping[str, float],
-    budgets: Sequence[Used],
-    parities: Sequence[Averages],
-    tables: Sequence[Table],
-    levels: Sequence[Level],
-) -> Iterator[Part]:
-    """Yield the parts of a report; `tables` are that of actions, and one per grouping."""
-    first, *of_groups = tables
-    bars = [Bar(name, share, f"{share:.1%}") for name, share in shares.items()]
-    about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
-    yield Part(title="Who gets what", reading=ACTIONS, chart=charts.bars(about, bars), tables=(first,))
-    for used in budgets:
-        if used.total > 0.0:
-            part = used.spent / used.total
-            chart = charts.bars(f"{used}", [Bar(used.outcome, part, f"{part:.2%}")], limit=1.0)
-            yield Part(
-                title=f"The budget: {used.outcome}, {amount(used.spent, 6)} of {amount(used.total, 6)}",
-                reading=PREDICTED if used.learned else BUDGET,
-                chart=chart,
-            )
-    for parity, table in zip(parities, of_groups, strict=True):
-        bars = [Bar(name, value, f"{value:.4f}") for name, value in parity.averages.items()]
-        about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
-        title = f"{parity.outcome}, evenly by {parity.by}"
-        yield Part(title=title, reading=GROUPS, chart=charts.bars(about, bars), tables=(table,))
-    if levels:
-        yield Part(title="For whom", reading=WHO, tables=(table_of(levels, list(shares), "cases"),))
-
-
 SUFFIX = ".parquet"
 WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
 
@@ -321,6 +280,6 @@ def write_parquet(path: Path, columns: Mapping[str, list[object]], numbers: Mapp
     pa = pyarrow_for("Parquet files")
     arrays = {name: pa.array(each) for name, each in columns.items()}
     arrays |= {name: pa.array(z, mask=np.isnan(z)) for name, z in numbers.items()}
-    with on_disk("path", "a file that can be written"), beside(path) as part:
+    with on_disk("path", "a file that can be written"), replacement(path) as part:
         pa.parquet.write_table(pa.table(arrays), part)
     return path

@@ -15,7 +15,7 @@ from evenhand.offline.evidence import Evidence
 from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
-from evenhand.problem.ended import After
+from evenhand.problem.end import After
 
 Case = Mapping[str, Any]
 

@@ -1,22 +1,21 @@
-"""What results from a log have in common: texts, settings, pages, and the rows of `results.json`."""
+"""What results from a log have in common: their settings, headings and errors, and estimates in words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-from evenhand.core import faces
-from evenhand.logs.checks import Checks, told as warnings
+from evenhand.logs.checks import Checks
 from evenhand.logs.clusters import Clusters
 from evenhand.offline.doubts import Bounds
 from evenhand.offline.scores import Estimate, Z, student
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance
 from evenhand.report.intervals import BOUNDS, SINGLE, Interval
-from evenhand.report.page import Page, Part
-from evenhand.report.results import Measurement, Results
-from evenhand.report.tables import Table, printed
+from evenhand.report.results import Evaluation, warnings
 
 
 class Counted(NamedTuple):
@@ -34,73 +33,77 @@ class Counted(NamedTuple):
         return f" in {self.number:,} clusters by {self.column!r}"
 
 
-class Judged(Protocol):
-    """The result of an evaluation from a log."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LogResult(Evaluation):
+    """A result by models of a log, each fitted to other rows than it predicts.
+
+    Args:
+        log, problem_file: names of the files.
+        objective: what is maximised.
+        rows: of the log that were used.
+        clusters: how many clusters the rows have, and by which column; None where each row is one.
+        folds, seed: of the cross-fitting.
+        checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
+        notes: remarks about the log.
+    """
+
+    errors: ClassVar[str] = "by the influence function, for the population behind the log"
+
+    log: str
+    problem_file: str
+    objective: str
+    rows: int
+    folds: int
+    seed: int
+    checks: Checks
+    notes: tuple[str, ...]
+    clusters: Counted | None = None
 
     @property
-    def log(self) -> str: ...
+    @abstractmethod
+    def about(self) -> str:
+        """What the tables have, in a few words."""
 
     @property
-    def problem_file(self) -> str: ...
+    def allowed(self) -> tuple[Allowance, ...]:
+        """What the budgets allow."""
+        return ()
 
     @property
-    def rows(self) -> int: ...
+    def cluster_count(self) -> dict[str, float]:
+        """The number of clusters, as a column of data frames; nothing where each row is one."""
+        return {} if self.clusters is None else {"clusters": self.clusters.number}
 
-    @property
-    def clusters(self) -> Counted | None: ...
+    def remarks(self) -> Iterator[str]:
+        """Yield what is to be heeded of the numbers, besides the notes on the log."""
+        yield from ()
 
-    @property
-    def folds(self) -> int: ...
+    def reached(self, errors: float = Z) -> float:
+        """Return how many standard errors to either side count in place of so many of a normal distribution."""
+        if self.clusters is None or self.clusters.number == self.rows:
+            return errors
+        return student(errors, self.clusters.number - 1.0)
 
-    @property
-    def seed(self) -> int: ...
+    def inputs(self) -> dict[str, object]:
+        """Return what the numbers depend on, by name."""
+        found: dict[str, object] = {"log": self.log, "problem": self.problem_file, "rows": self.rows}
+        found |= {"folds": self.folds, "seed": self.seed}
+        if self.clusters is not None:
+            found |= {"cluster": self.clusters.column, "clusters": self.clusters.number}
+        return found | allowances.setting(self.allowed)
 
-    @property
-    def checks(self) -> Checks: ...
+    def heading(self) -> Iterator[str]:
+        """Yield the lines above the tables, with the budgets, what is wrong and the notes."""
+        rows = f"{self.rows:,} rows{self.clusters or ''}"
+        yield f"{self.log}: {rows}; {self.about}; {self.folds} folds, seed {self.seed}"
+        yield from allowances.lines(self.allowed)
+        yield from warnings(self.checks)
+        yield from (f"note: {note}" for note in (*self.notes, *self.remarks()))
 
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-
-def reached(found: Judged, errors: float = Z) -> float:
-    """Return how many standard errors to either side count in place of so many of a normal distribution."""
-    if found.clusters is None or found.clusters.number == found.rows:
-        return errors
-    return student(errors, found.clusters.number - 1.0)
-
-
-def settings_of(found: Judged, more: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings on which the numbers depend, by name."""
-    own: dict[str, object] = {
-        "log": found.log,
-        "problem": found.problem_file,
-        "rows": found.rows,
-        "folds": found.folds,
-        "seed": found.seed,
-    }
-    counted = {} if found.clusters is None else {"cluster": found.clusters.column, "clusters": found.clusters.number}
-    return own | counted | dict(more)
-
-
-def results_of(name: str, found: Judged, more: Mapping[str, object]) -> Results:
-    """Return results without rows, with the settings and notes of what was found."""
-    se = "by the influence function, for the population behind the log"
-    return Results(name, settings_of(found, more), se_of=se, notes=found.notes, checks=found.checks)
-
-
-def head(found: Judged, what: str, allowed: tuple[Allowance, ...] = ()) -> Iterator[str]:
-    """Yield the first lines of a text, with the budgets, what is wrong and the notes."""
-    yield f"{found.log}: {found.rows:,} rows{found.clusters or ''}; {what}; {found.folds} folds, seed {found.seed}"
-    yield from allowances.lines(allowed)
-    yield from warnings(found.checks)
-    yield from (f"note: {note}" for note in found.notes)
-
-
-def ends_of(name: str, at: Mapping[str, float], metric: str, estimate: Estimate) -> Iterator[Measurement]:
-    """Yield rows of `results.json` with the ends of an interval, which a standard error alone does not tell."""
-    if not math.isnan(estimate.se):
-        for side, end in zip(("low", "high"), estimate.interval, strict=True):
-            yield Measurement(name, at, f"{metric}: 95 %, {side}", end)
+    def cautions(self) -> Iterator[str]:
+        """Yield what is wrong with the log, and remarks."""
+        yield from warnings(self.checks)
+        yield from (*self.notes, *self.remarks())
 
 
 def told(estimate: Estimate) -> str:
@@ -135,16 +138,8 @@ def use_cell(used: Estimate, sure: float) -> str:
     >>> use_cell(Estimate(0.5, 0.1), 0.5), use_cell(Estimate(0.5, float("nan")), float("nan"))
     ('0.5000 (0.3040 to 0.6960), 50.0%', '0.5000 (guess), unknown')
     """
-    return f"{round(used.value, 4) + 0.0:.4f} ({reaches(used) or 'guess'}), {confidence(sure)}"
-
-
-def confidence(sure: float) -> str:
-    """Return a confidence for a table.
-
-    >>> confidence(0.5), confidence(float("nan"))
-    ('50.0%', 'unknown')
-    """
-    return "unknown" if math.isnan(sure) else f"{sure:.1%}"
+    confidence = "unknown" if math.isnan(sure) else f"{sure:.1%}"
+    return f"{round(used.value, 4) + 0.0:.4f} ({reaches(used) or 'guess'}), {confidence}"
 
 
 def in_band(name: str, estimate: Estimate, errors: float, count: int) -> Interval:
@@ -159,57 +154,3 @@ def in_band(name: str, estimate: Estimate, errors: float, count: int) -> Interva
 def coverage(count: int) -> str:
     """Say what an interval holds for."""
     return SINGLE if count < 2 else f"{SINGLE} for all {count} at once"
-
-
-def difference(estimate: Estimate, of: str) -> str:
-    """Return a difference in words, what it is of, and whether it can be told from chance.
-
-    >>> difference(Estimate(0.1, 0.01), " visits")
-    '+0.1000 (95 %: +0.0804 to +0.1196) visits'
-    >>> difference(Estimate(0.1, 0.1), "")
-    '+0.1000 (95 %: -0.0960 to +0.2960), which is indistinguishable from chance'
-    """
-    return interval("", estimate).words(of)
-
-
-class Shown(Protocol):
-    """A result with a sentence that states it, sentences that follow, and tables."""
-
-    def headline(self) -> str:
-        """State the result in a sentence, without its full stop."""
-
-    def sentences(self) -> Iterator[str]:
-        """Yield the sentences that follow."""
-
-    def tables(self) -> Iterator[Table]:
-        """Yield the tables, the most important one first."""
-
-
-def summary(found: Shown) -> str:
-    """Return the result in a few sentences."""
-    return " ".join([f"{found.headline()}.", *found.sentences()])
-
-
-def text(found: Shown, head: Iterable[str], reading: Iterable[str] = ()) -> str:
-    """Return what is printed: a heading, the tables, and how to read them."""
-    return printed(head, found.tables(), list(reading))
-
-
-def html(found: Shown) -> str:
-    """Return what a notebook shows: the headline and the first table."""
-    first = next(found.tables())
-    return faces.table(found.headline(), first.rows, first.head)
-
-
-def page(
-    found: Shown, parts: Iterable[Part], *, notes: Iterable[str], command: str, settings: Mapping[str, object]
-) -> Page:
-    """Return the report, which states the command that made it."""
-    return Page(
-        title=found.headline(),
-        sentences=tuple(found.sentences()),
-        notes=tuple(notes),
-        parts=tuple(parts),
-        command=command,
-        settings=settings,
-    )

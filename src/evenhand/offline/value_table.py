@@ -3,50 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, nan
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from math import isfinite
+from typing import ClassVar
 
-from evenhand.core import faces
-from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount, few
-from evenhand.core.validate import file
-from evenhand.logs.checks import Checks, fault_of, refusal, scope, told as warnings
-from evenhand.offline import results
-from evenhand.offline.doubts import FEW
+from evenhand.logs.checks import fault_of, refusal, scope
+from evenhand.offline.doubts import FEW, Kept
 from evenhand.offline.estimators.base import PRINTED, Estimator, all_estimators, columns_of
 from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
-from evenhand.offline.results import (
-    Counted,
-    coverage,
-    ends_of,
-    head,
-    in_band,
-    interval,
-    reached,
-    reaches,
-    results_of,
-    settings_of,
-    told,
-    use_cell,
-)
-from evenhand.offline.scores import Bands, Estimate
+from evenhand.offline.results import LogResult, coverage, in_band, interval, reaches, told, use_cell
+from evenhand.offline.scores import Bands
 from evenhand.offline.whom import ForWhom
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
-from evenhand.report.charts import Bar
-from evenhand.report.intervals import Interval
-from evenhand.report.leaving import leave
-from evenhand.report.page import Page, Part
-from evenhand.report.results import Measurement, Results
+from evenhand.report.page import Part
+from evenhand.report.results import Column, Measurement, Records, cells_of, names_of
 from evenhand.report.tables import Table, printed
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 CAVEAT = (
     "Those without an error follow the model to some part, and nothing says how wrong that is. Where estimators are "
@@ -54,35 +29,17 @@ CAVEAT = (
 )
 
 
-class Column(NamedTuple):
-    """A number that every policy has, with its error and the ends of its interval if it has names for them."""
-
-    names: tuple[str, ...]  # in data frames: of the number; or with its error; or with both and the two ends
-    text: str  # in `results.json`
-    of: Callable[[Valued], Estimate | float | None]  # None where it is not known
-
-    def cells(self, p: Valued) -> list[float]:
-        """Return the numbers of a policy by name."""
-        found = self.of(p)
-        if isinstance(found, Estimate):
-            return [*found.pair, *found.interval][: len(self.names)]
-        return [nan if found is None else found]
-
-
-def columns(objective: str, estimators: Sequence[str]) -> tuple[Column, ...]:
+def columns(objective: str, estimators: Sequence[str]) -> tuple[Column[Valued], ...]:
     """Return the columns of a table of values, of which those of estimators have their names.
 
     >>> [column.names for column in columns("sale", ["ips", "switch"])][2:4]
     [('ips', 'se ips'), ('switch',)]
     """
     by = all_estimators()
+    beyond = "beyond logged", "se beyond", "low beyond", "high beyond"
     return (
         Column(("value", "se", "low", "high"), objective, lambda p: p.value),
-        Column(
-            ("beyond logged", "se beyond", "low beyond", "high beyond"),
-            f"{objective} beyond what was logged",
-            lambda p: p.beyond,
-        ),
+        Column(beyond, f"{objective} beyond what was logged", lambda p: p.beyond),
         *(_column(objective, name, by[name]) for name in estimators),
         Column(("effective cases",), "effective cases", lambda p: p.doubt.cases),
         Column(("never logged",), "part of its plays that was never logged", lambda p: p.doubt.missing),
@@ -94,24 +51,23 @@ def columns(objective: str, estimators: Sequence[str]) -> tuple[Column, ...]:
     )
 
 
-def _column(objective: str, name: str, estimator: Estimator) -> Column:
+def _column(objective: str, name: str, estimator: Estimator) -> Column[Valued]:
     head = _head(estimator).lower()
     names = (head, f"se {head}") if estimator.unbiased else (head,)
     return Column(names, f"{objective} by {estimator.label}", lambda p: p.by[name])
 
 
+def _used(name: str) -> Column[Valued]:
+    return Column((f"{name} used", "", f"low {name} used", f"high {name} used"), f"{name} used", lambda p: p.used[name])
+
+
+def _kept(k: Kept) -> tuple[Column[Valued], Column[Valued]]:
+    row, sure = f"{k.row}, {k.side} {k.limit:.6g}", f"confidence in {k.constraint}"
+    return Column((), row, lambda _: k.used), Column((sure,), sure, lambda _: k.confidence)
+
+
 def _head(estimator: Estimator) -> str:
     return estimator.label.removeprefix("the ")
-
-
-def measurements(p: Valued, each: Sequence[Column]) -> list[Measurement]:
-    """Return the rows of `results.json` of a policy: numbers with errors, the ends of intervals, and plain numbers."""
-    pairs = [(column, column.cells(p)) for column in each if column.of(p) is not None]
-    found = [Measurement(p.policy, {}, c.text, *cells[:2]) for c, cells in pairs if len(c.names) > 1]
-    for c, _ in pairs:
-        if len(c.names) > 2 and isinstance(estimate := c.of(p), Estimate):
-            found.extend(ends_of(p.policy, {}, c.text, estimate))
-    return found + [Measurement(p.policy, {}, c.text, *cells) for c, cells in pairs if len(c.names) == 1]
 
 
 def table_of(policies: Sequence[Valued], estimators: Sequence[str]) -> Table:
@@ -144,84 +100,26 @@ REACH = "standard errors that hold for all policies at once (95 %)"
 _MISSED = 0.05  # the confidence below which a constraint is said not to be kept
 
 
-def differences(policies: Sequence[Valued]) -> list[Interval]:
-    """Return the gain of every policy over the first one, the logged policy."""
-    return [interval(p.policy, p.beyond, p.beyond_bounds) for p in policies[1:]]
-
-
-def uses(policies: Sequence[Valued], limits: Mapping[str, float]) -> dict[str, list[float | None]]:
-    """Return the fraction of each limit that every policy uses; limits of 0 are left out."""
-    return {name: [p.used[name].value / limit for p in policies] for name, limit in limits.items() if limit}
-
-
-def parts(
-    policies: Sequence[Valued], limits: Mapping[str, float], objective: str, tables: Sequence[Table], text: str
-) -> Iterator[Part]:
-    """Yield the parts of a report: tables of values, of other estimators, which a text explains, and of constraints."""
-    first, others, *kept = tables
-    found = differences(policies)
-    about = "; ".join(f"{z.name}: {z.said}" for z in found)
-    yield Part(
-        title=f"What policies bring beyond what was logged: {objective} per case",
-        reading=DIFFERENCES,
-        chart=charts.intervals(about, found),
-        tables=(first,),
-    )
-    used = uses(policies, limits)
-    if used:
-        yield Part(
-            title=f"Budgets used: {', '.join(f'{name} of {amount(limits[name])} per case' for name in used)}",
-            reading=USES,
-            chart=_used(policies, used),
-            keys=tuple((name, hue) for hue, name in enumerate(used)) if len(used) > 1 else (),
-        )
-    yield Part(title="By other estimators", reading=text, tables=(others,))
-    if kept:
-        yield Part(title="Constraints", reading=KEPT, tables=tuple(kept))
-
-
-def _used(policies: Sequence[Valued], used: Mapping[str, Sequence[float | None]]) -> str:
-    bars = [
-        Bar(p.policy, part, f"{part:.1%}", hue)
-        for i, p in enumerate(policies)
-        for hue, each in enumerate(used.values())
-        if (part := each[i]) is not None
-    ]
-    return charts.bars("; ".join(f"{bar.name}: {bar.words}" for bar in bars), bars, limit=1.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Value:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Value(LogResult):
     """Values of policies by a log; print it to see its tables.
 
     Args:
-        log, problem_file: names of the files.
-        objective: what is maximised.
+        log, problem_file, objective, rows, folds, seed, checks, notes, clusters: as of `LogResult`.
         policies: one per policy; the first is what was logged.
         bands: by how many standard errors intervals reach that hold for all policies at once.
         limits: the budgets per case, by outcome.
-        rows: of the log that were used.
-        clusters: how many clusters the rows have, and by which column; None where each row is one.
-        folds, seed: of the cross-fitting.
-        checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
-        notes: remarks about the log.
         whom: for whom the targeted policy is, if that was asked for.
         estimators: that have columns beside the value, by name; see `with_estimators`.
     """
 
-    log: str
-    problem_file: str
-    objective: str
+    name: ClassVar[str] = "value"
+    kind: ClassVar[str] = "value"
+
     policies: tuple[Valued, ...]
     bands: Bands
     limits: Mapping[str, float]
-    rows: int
-    folds: int
-    seed: int
-    checks: Checks
-    notes: tuple[str, ...]
     whom: ForWhom | None = None
-    clusters: Counted | None = None
     estimators: tuple[str, ...] = PRINTED
 
     def with_estimators(self, names: Iterable[str]) -> Value:
@@ -232,49 +130,25 @@ class Value:
         """
         return replace(self, estimators=columns_of(names))
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per policy.
+    def columns(self, p: Valued) -> tuple[Column[Valued], ...]:
+        """Return the numbers of a policy, which has each constraint by the row that it keeps least surely."""
+        kept = (column for k in p.kept for column in _kept(k))
+        return (*columns(self.objective, self.estimators), *map(_used, self.limits), *kept)
 
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        each = columns(self.objective, self.estimators)
-        names = ["policy", *(name for column in each for name in column.names)]
-        names += [f"{end}{name} used" for name in self.limits for end in ("", "low ", "high ")]
-        names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
-        counted = [] if self.clusters is None else [self.clusters.number]
-        names += ["clusters"] * len(counted)
-        rows = [
-            [
-                p.policy,
-                *(z for column in each for z in column.cells(p)),
-                *(z for name in self.limits for z in (p.used[name].value, *p.used[name].interval)),
-                *(k.confidence for k in p.kept),
-                *counted,
-            ]
-            for p in self.policies
-        ]
-        return data_frame(rows, names)
+    def records(self) -> Records:
+        """Return a row per policy."""
+        rows = [[p.policy, *cells_of(self.columns(p), p), *self.cluster_count.values()] for p in self.policies]
+        return Records(["policy", *names_of(self.columns(self.policies[0])), *self.cluster_count], rows)
 
-    def results(self) -> Results:
-        """Collect the rows of `results.json`."""
-        found = results_of("value", self, allowances.setting(self._allowed))
-        each = columns(self.objective, self.estimators)
+    def measurements(self) -> Iterator[Measurement]:
+        """Yield the numbers of every policy, and how far intervals reach that hold for all."""
         for p in self.policies:
-            found.rows.extend(measurements(p, each))
-            for name, used in p.used.items():
-                found.rows.append(Measurement(p.policy, {}, f"{name} used", *used.pair))
-                found.rows.extend(ends_of(p.policy, {}, f"{name} used", used))
-            for k in p.kept:
-                row = f"{k.row}, {k.side} {k.limit:.6g}"
-                found.rows.append(Measurement(p.policy, {}, row, *k.used.pair))
-                found.rows.extend(ends_of(p.policy, {}, row, k.used))
-                found.rows.append(Measurement(p.policy, {}, f"confidence in {k.constraint}", k.confidence))
+            for column in self.columns(p):
+                yield from column.measurements(p.policy, {}, p)
         for what, errors in zip(("", " beyond what was logged"), self.bands, strict=True):
-            reach = reached(self, errors)
-            found.rows.append(Measurement("all policies", {}, f"{self.objective}{what}: {REACH}", reach))
-        found.rows.extend([] if self.whom is None else self.whom.measurements())
-        return found
+            yield Measurement("all policies", {}, f"{self.objective}{what}: {REACH}", self.reached(errors))
+        if self.whom is not None:
+            yield from self.whom.measurements()
 
     def headline(self) -> str:
         """State the result in a sentence: which policy within the budgets is worth most, if one can be told.
@@ -312,14 +186,10 @@ class Value:
             joined = ", nor to" if i else "; it does not keep to"
             yield f"{joined} {k.constraint} {k.side} {amount(k.limit)} ({amount(k.used.value)})"
 
-    def summary(self) -> str:
-        """Return the result in a few sentences."""
-        return results.summary(self)
-
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         first, *others = self.policies
-        yield from allowances.sentences(self._allowed)
+        yield from allowances.sentences(self.allowed)
         yield f"What was logged brought {first.value.value:.4f} {self.objective} per case."
         judged = [p for p in others if not p.doubt.any]
         if judged and fault_of(self.checks) is None:
@@ -341,67 +211,52 @@ class Value:
             named = few(map(repr, rare))
             yield f"Fewer than {FEW_EVENTS:.0f} cases say what {named} would bring: no interval is known."
 
-    def plot(self) -> Figure:
-        """Draw the differences to what was logged with their intervals, and the budgets that were used.
-
-        Raises:
-            MissingExtra: matplotlib is not installed.
-        """
-        from evenhand.report.forest import Panel, Uses, draw  # matplotlib only when asked for
-        from evenhand.report.plots import figure_of
-
-        names = [p.policy for p in self.policies]
-        title = f"{self.objective} per case beyond what was logged"
-        below = "bars: 95 %, by pairs of cases" + "; dotted: bounds" * any(p.bounds is not None for p in self.policies)
-        panel = Panel(title, below, [None, *differences(self.policies)])
-        used = uses(self.policies, self.limits)
-        below = "part of the budget"
-        return figure_of(draw(names, [panel], Uses("used", below, used) if used else None, self.headline()))
-
-    def page(self, command: str = "") -> Page:
-        """Return the report, which states the command that made it."""
-        own = parts(self.policies, self.limits, self.objective, list(self.tables()), reading(self.estimators))
-        return results.page(
-            self,
-            (*own, *([] if self.whom is None else self.whom.parts())),
-            notes=(*warnings(self.checks), *self.notes, *self._remarks()),
-            command=command,
-            settings=settings_of(self, allowances.setting(self._allowed)),
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the page: differences, budgets, other estimators, constraints, and for whom it is."""
+        first, others, *kept = self.tables()
+        yield Part(
+            title=f"What policies bring beyond what was logged: {self.objective} per case",
+            reading=DIFFERENCES,
+            chart=charts.intervals([interval(p.policy, p.beyond, p.beyond_bounds) for p in self.policies[1:]]),
+            tables=(first,),
         )
+        used = {name: [p.used[name].value / z for p in self.policies] for name, z in self.limits.items() if z}
+        if used:
+            yield Part(
+                title=f"Budgets used: {', '.join(f'{name} of {amount(self.limits[name])} per case' for name in used)}",
+                reading=USES,
+                chart=charts.fractions([p.policy for p in self.policies], used),
+                keys=charts.keys(used),
+            )
+        yield Part(title="By other estimators", reading=reading(self.estimators), tables=(others,))
+        if kept:
+            yield Part(title="Constraints", reading=KEPT, tables=tuple(kept))
+        if self.whom is not None:
+            yield from self.whom.parts()
 
-    def write(self, out: str | Path, command: str = "") -> list[Path]:
-        """Write results.json, report.html, and value.parquet if pandas and pyarrow are installed, into a folder.
-
-        Raises:
-            InvalidInput: a file cannot be written.
-        """
-        return leave(file("out", out), self.results(), "value", self.to_frame, self.page(command))
-
-    def __str__(self) -> str:
+    def text(self) -> str:
+        """Return what is printed: the tables, and for whom the targeted policy is."""
         whom = "" if self.whom is None else "\n\n" + printed([], self.whom.tables(), [self.whom.summary()])
-        return results.text(self, self._head(), self._reading()) + whom
+        return super().text() + whom
 
-    def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
-
-    def _repr_html_(self) -> str:
-        return results.html(self)
+    @property
+    def about(self) -> str:
+        """What the tables have, in a few words."""
+        return f"{self.objective} per case"
 
     @property
     def _budgets(self) -> str:
         return " and ".join(
-            f"{amount(a.total, 6)} {a.outcome} in all ({amount(a.rate)} per case)" for a in self._allowed
+            f"{amount(a.total, 6)} {a.outcome} in all ({amount(a.rate)} per case)" for a in self.allowed
         )
 
     @property
-    def _allowed(self) -> tuple[Allowance, ...]:
+    def allowed(self) -> tuple[Allowance, ...]:
+        """What the budgets allow, for all cases of the log."""
         return allowances.allowances(self.limits, self.rows, "cases of the log")
 
-    def _head(self) -> Iterator[str]:
-        yield from head(self, f"{self.objective} per case", self._allowed)
-        yield from (f"note: {remark}" for remark in self._remarks())
-
-    def _remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
+        """Yield which policies use more than a budget, and by how much."""
         for p in self.policies:
             for name in self._over(p):
                 yield f"{p.policy!r} uses {amount(p.used[name].value)} {name} per case of {amount(self.limits[name])}"
@@ -440,18 +295,19 @@ class Value:
             rows = [[p.policy, *(use_cell(k.used, k.confidence) for k in p.kept)] for p in self.policies]
             yield Table(["constraints, 95 %, confidence", *limits], rows)
 
-    def _reading(self) -> Iterator[str]:
+    def reading(self) -> Iterator[str]:
+        """Yield the lines below the tables, which say how to read them."""
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of cases."
-        value, less = (reached(self, errors) for errors in self.bands)
+        value, less = (self.reached(errors) for errors in self.bands)
         events = isinstance(self.policies[0].value.events, Share)
         counted = (
             ", by its events"
             if events
-            else f", {reached(self):.2f} se to either side, shifted where few cases weigh heavily"
+            else f", {self.reached():.2f} se to either side, shifted where few cases weigh heavily"
         )
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
-        one = f"{reached(self):.2f}"
+        one = f"{self.reached():.2f}"
         yield f"        best one, {value:.2f} se count in place of {one}, {less:.2f} in differences to what was logged."
         of = "cases" if self.clusters is None else f"clusters by {self.clusters.column!r}"
         yield f"cases   the effective number of {of} whose logged action agrees with the policy."

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints, Texts
-from evenhand.logs.checks import Checks, fault_of
+from evenhand.logs.checks import fault_of
 from evenhand.logs.clusters import Clusters
 from evenhand.logs.dates import written
 from evenhand.logs.problem_file import Stated
@@ -29,16 +27,13 @@ from evenhand.offline.frontier import Point
 from evenhand.offline.lines import TARGETED, Limit, limit_of
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.planned import Planned
-from evenhand.offline.results import Counted, head, in_band, interval, reaches, results_of, told
+from evenhand.offline.results import Counted, LogResult, in_band, interval, reaches, told
 from evenhand.offline.scores import Estimate, blocks, reach
 from evenhand.report import charts
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
-from evenhand.report.results import Measurement, Results
-from evenhand.report.tables import Table, printed
-
-if TYPE_CHECKING:
-    import pandas as pd
+from evenhand.report.results import Measurement, Records
+from evenhand.report.tables import Table
 
 BANDS = 4  # of numbers, each with about as many rows
 MOST = 12  # levels of a feature, the last of them for all others
@@ -210,13 +205,12 @@ class Added(NamedTuple):
     value: Estimate
 
 
-@dataclass(frozen=True, kw_only=True)
-class ForWhom:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ForWhom(LogResult):
     """Who gets what from the targeted policy; print it to see its tables.
 
     Args:
-        log, problem_file: names of the files.
-        objective: what is maximised.
+        log, problem_file, objective, rows, folds, seed, checks, notes, clusters: as of `LogResult`.
         policy: the name of the policy.
         actions: the names of the actions.
         levels: of every feature, with what their rows get.
@@ -224,16 +218,11 @@ class ForWhom:
         doubt: what speaks against the policy; nothing has an error where there is any.
         reach: by how many standard errors intervals reach that hold for what all features add at once.
         coefficients: of the models of outcomes, if they are ridge regressions.
-        rows: of the log that were used.
-        clusters: how many clusters the rows have, and by which column; None where each row is one.
-        folds, seed: of the cross-fitting.
-        checks: what is wrong with the log, a sentence each; None if nothing was found.
-        notes: remarks about the log.
     """
 
-    log: str
-    problem_file: str
-    objective: str
+    name: ClassVar[str] = "for_whom"
+    kind: ClassVar[str] = "for whom"
+
     policy: str
     actions: tuple[str, ...]
     levels: tuple[Level, ...]
@@ -241,34 +230,37 @@ class ForWhom:
     doubt: Doubt
     reach: float
     coefficients: tuple[Coefficient, ...]
-    rows: int
-    folds: int
-    seed: int
-    checks: Checks
-    notes: tuple[str, ...]
-    clusters: Counted | None = None
 
-    def summary(self) -> str:
-        """Return the result in a few sentences."""
+    @property
+    def about(self) -> str:
+        """What the tables have, in a few words."""
+        return f"who gets what under {self.policy!r}"
+
+    def inputs(self) -> dict[str, object]:
+        """Return what the numbers depend on, by name."""
+        return super().inputs() | {"policy": self.policy}
+
+    def headline(self) -> str:
+        """State which features add more to the policy than chance explains."""
         if (fault := fault_of(self.checks)) is not None:
-            return f"What features add to {self.policy!r} cannot be told, as {fault}."
+            return f"What features add to {self.policy!r} cannot be told, as {fault}"
         if self.doubt.any:
-            return f"What features add to {self.policy!r} cannot be told, as the log says too little of its plays."
+            return f"What features add to {self.policy!r} cannot be told, as the log says too little of its plays"
         each = [in_band(z.feature, z.value, self.reach, len(self.adds)) for z in self.adds]
         sure = [z for z in each if z.told > 0]
         if not sure:
-            return f"No feature adds more to {self.policy!r} than chance explains."
+            return f"No feature adds more to {self.policy!r} than chance explains"
         said = ", ".join(f"{z.name} {z.said}" for z in sure)
-        return f"Of {len(self.adds)} features, these add more {self.objective} per case than chance explains: {said}."
+        return f"Of {len(self.adds)} features, these add more {self.objective} per case than chance explains: {said}"
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per level of a feature: its share, and the probability of each action.
+    def sentences(self) -> Iterator[str]:
+        """Yield nothing: the headline says it all."""
+        yield from ()
 
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        rows = [[z.feature, z.level, z.share, *z.actions] for z in self.levels]
-        return data_frame(rows, ["feature", "level", "share", *(f"probability {name}" for name in self.actions)])
+    def records(self) -> Records:
+        """Return a row per level of a feature: its share, and the probability of each action."""
+        names = ["feature", "level", "share", *(f"probability {name}" for name in self.actions)]
+        return Records(names, [[z.feature, z.level, z.share, *z.actions] for z in self.levels])
 
     def measurements(self) -> Iterator[Measurement]:
         """Yield rows of `results.json`."""
@@ -281,21 +273,14 @@ class ForWhom:
         for c in self.coefficients:
             yield Measurement(f"model of {c.outcome} under {c.action}", {}, f"coefficient of {c.name}", *c.value.pair)
 
-    def results(self) -> Results:
-        """Collect the rows of `results.json`."""
-        found = results_of("for whom", self, {"policy": self.policy})
-        found.rows.extend(self.measurements())
-        return found
-
     def parts(self) -> Iterator[Part]:
         """Yield the parts of a report."""
         who, adds, *models = self.tables()
         yield Part(title=f"For whom: {self.policy}", reading=WHO, tables=(who,))
         found = [interval(z.feature, z.value) for z in self.adds]
         if found:
-            about = "; ".join(f"{z.name}: {z.said}" for z in found)
             title = f"How much a feature adds: {self.objective} per case"
-            yield Part(title=title, reading=ADDS, chart=charts.intervals(about, found), tables=(adds,))
+            yield Part(title=title, reading=ADDS, chart=charts.intervals(found), tables=(adds,))
         if models:
             yield Part(title="The models behind it", reading=MODELS, tables=tuple(models))
 
@@ -313,15 +298,9 @@ class ForWhom:
             lines = [[name, *(cells.get((name, action), "") for action in actions)] for name in names]
             yield Table([f"coefficients for {outcome}, ± se", *actions], lines)
 
-    def __str__(self) -> str:
-        return printed(head(self, f"who gets what under {self.policy!r}"), self.tables(), [self.summary()])
-
-    def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
-
-    def _repr_html_(self) -> str:
-        first = next(self.tables())
-        return faces.table(self.summary(), first.rows, first.head)
+    def reading(self) -> Iterator[str]:
+        """Yield the result in words."""
+        yield self.summary()
 
 
 @named("X8", source="evenhand's own; differences of policies of `curve` by their influence functions")

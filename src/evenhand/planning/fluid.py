@@ -82,7 +82,7 @@ class Program(NamedTuple):
 
 
 @kernel
-def _smoothed(arms: Arms | None, sampled: Sampled, price: Floats, temperature: float, moments: Moments) -> float:
+def _smooth(arms: Arms | None, sampled: Sampled, price: Floats, temperature: float, moments: Moments) -> float:
     """The smoothed worth of the best lists, or of the best arms where users share them."""
     if arms is None:
         return soft_lists(sampled, price, temperature, moments)
@@ -104,7 +104,7 @@ def dual(program: Program, mu: Floats, temperature: float, gradient: Floats, hes
     Where users share arms, the prices of their matches follow those of the rows in mu, and have bounds of 0.
     """
     sampled, arms, low, high = program
-    value = _smoothed(arms, sampled, mu, temperature, Moments(gradient, np.empty(sampled.use.shape[1]), hessian))
+    value = _smooth(arms, sampled, mu, temperature, Moments(gradient, np.empty(sampled.use.shape[1]), hessian))
     for i in range(len(mu)):
         gradient[i] = -gradient[i]
         for j in range(i + 1):
@@ -259,7 +259,7 @@ def _sizes(share: Floats, g: Floats, u: Floats, r: int, size: Floats) -> None:
 
 
 @kernel
-def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats, k: int) -> bool:
+def _misses(mu: Floats, plan: Floats, low: Floats, high: Floats, k: int) -> bool:
     """Whether a plan misses its bounds, or prices a slack one, by 1% of typical consumption, `(k),(k),(k),(k)`."""
     for i in range(k):
         over, under = plan[i] - high[i], low[i] - plan[i]
@@ -332,10 +332,10 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
             for step in range(first, last + 1):
                 evaluations += _descend(program, price, temperatures[r, step] / spread[r])
             coldest = temperatures[r, last] / spread[r]
-            _smoothed(arms, sampled, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
+            _smooth(arms, sampled, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
             for i in range(k):
                 plan[r, i] = mean[i]
-            if not _missed(price, plan[r], least, most, k):
+            if not _misses(price, plan[r], least, most, k):
                 break
         for i in range(k):
             mu[r, i] = price[i] * spread[r] / size[i]
@@ -344,3 +344,87 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
         for a in range(lam.shape[1]):
             lam[r, a] = price[k + a] * unit / matches
     return evaluations
+
+
+_MISSED = 0.01  # of the largest use: what a plan is off by no more than this is kept, as for a solver
+
+
+@kernel
+def _exposure(first: float, further: Floats | None, r: int) -> float:
+    """The mean number of places that are exposed."""
+    if further is not None:
+        for exposed in further[r]:
+            first += exposed
+    return first
+
+
+@kernel
+def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
+    """Mark the directions that differ and that no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
+    weight, g, kept, low, high = fluid.weight, fluid.gain, fluid.kept, fluid.low, fluid.high
+    out = np.zeros(low.shape, np.bool_)
+    for r in range(len(low)):
+        exposed = _exposure(fluid.places.first[r], fluid.places.further, r)
+        for i in range(low.shape[1]):
+            if not differs[r, i]:
+                continue
+            least, most, size, total = 0.0, 0.0, 0.0, 0.0
+            for s in range(kept[r]):
+                bottom, top = np.inf, -np.inf
+                for a in range(u.shape[3]):
+                    if g[r, s, a] > -np.inf:
+                        bottom, top = min(bottom, u[r, s, i, a]), max(top, u[r, s, i, a])
+                if top > -np.inf:
+                    least += weight[r, s] * exposed * bottom
+                    most += weight[r, s] * exposed * top
+                    size = max(size, abs(bottom), abs(top))
+                total += weight[r, s]
+            slack = _MISSED * size
+            out[r, i] = least > (high[r, i] + slack) * total or most < (low[r, i] - slack) * total
+    return out
+
+
+@kernel
+def largest(u: Floats, kept: Ints) -> Floats:
+    """The largest use by a candidate, by its size, `(S,k,A),()->(k)`."""
+    out = np.zeros((len(u), u.shape[2]))
+    for r in range(len(u)):
+        for s in range(kept[r]):
+            for i in range(u.shape[2]):
+                for a in range(u.shape[3]):
+                    out[r, i] = max(out[r, i], abs(u[r, s, i, a]))
+    return out
+
+
+@kernel
+def _differs(plain: Floats, hope: Floats, due: Bools) -> Bools:
+    """Mark the directions of the replicas that are due whose two readings differ, `(S,k,A),(S,k,A),()->(k)`."""
+    out = np.zeros((len(due), plain.shape[2]), np.bool_)
+    for r in range(len(due)):
+        for i in range(plain.shape[2]):
+            out[r, i] = due[r] and (plain[r, :, i] != hope[r, :, i]).any()
+    return out
+
+
+def solve_plain_first(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools, solution: Solution) -> Floats:
+    """`solve_fluid` at plain uses, and again with missed rows read at their ends, until it misses no others.
+
+    `.,(S,k,A),(S,k,A),(),(),.->(S,k,A)`: the uses that were read. A row that no lottery can keep at plain uses is read
+    optimistically at once. A row is missed by 1% of its largest use.
+    """
+    if hope is plain:
+        solve_fluid(fluid, plain, due, warm, solution)
+        return plain
+    differs, before, read, waits = _differs(plain, hope, due), solution.mu.copy(), plain, due
+    missed = _beyond(fluid, plain, differs)
+    hoped = np.zeros_like(missed)
+    while waits.any():
+        hoped |= missed
+        read = np.where(hoped[:, None, :, None], hope, plain) if hoped.any() else plain
+        solve_fluid(fluid, read, waits, warm, solution)
+        slack = _MISSED * largest(read, fluid.kept)
+        off = (solution.plan > fluid.high + slack) | (solution.plan < fluid.low - slack)
+        missed = np.asarray(off & waits[:, None] & differs & ~hoped)
+        waits = np.asarray(missed.any(1))
+        solution.mu[waits] = before[waits]
+    return read

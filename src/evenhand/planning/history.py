@@ -107,10 +107,10 @@ def keep(state: HistoryState, context: Context, rounds: Floats, room: int, cases
 def _of_cases(z: Any, cases: int, actions: int) -> Any:
     """Return the candidates of every case, `(C*A,...)->(C,actions,...)`."""
     each = z[:, None] if cases == 1 else z.reshape(len(z), cases, z.shape[1] // cases, *z.shape[2:])
-    return _padded(each, 2, actions)
+    return _pad(each, 2, actions)
 
 
-def _padded(z: Any, axis: int, size: int) -> Any:
+def _pad(z: Any, axis: int, size: int) -> Any:
     missing = size - z.shape[axis]
     return z if missing == 0 else np.pad(z, [(0, missing if i == axis else 0) for i in range(z.ndim)])
 
@@ -127,9 +127,9 @@ def _grow(state: HistoryState, context: Context, size: int, actions: int) -> Non
         state.groups, state.offered = np.zeros((count, 0, each, g), np.int64), np.zeros((count, 0, actions), bool)
     wide = ("features", "known", "offered", "groups") if state.groups.shape[2] > 1 else ("features", "known", "offered")
     for name in wide:
-        setattr(state, name, _padded(getattr(state, name), 2, actions))
+        setattr(state, name, _pad(getattr(state, name), 2, actions))
     for name in _OF_CASES:
-        setattr(state, name, _padded(getattr(state, name), 1, size))
+        setattr(state, name, _pad(getattr(state, name), 1, size))
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Objective, sloped
-from evenhand.planning.program import conflict_message
+from evenhand.planning.program import Sample, best_plays, conflict_message, largest, solve
 from evenhand.sets.base import ConvexSet
 
 ROUNDS = 300
@@ -18,7 +18,7 @@ _INSIDE = 1e-6  # how far out of a set averages may be, in units of the largest 
 _RAISES = 4  # of the price of being outside of a set, before there is no way in
 
 
-class Found(NamedTuple):
+class Averages(NamedTuple):
     """The averages of a policy."""
 
     outcomes: Floats  # (m)
@@ -45,14 +45,14 @@ class Finder(Protocol):
     def labels(self) -> tuple[str, ...]:
         """The subjects of the limits, for messages."""
 
-    def first(self, slope: Floats) -> Found:
+    def first(self, slope: Floats) -> Averages:
         """Return a policy within all limits, `(m)->`.
 
         Raises:
             InfeasibleProblem: there is none.
         """
 
-    def best(self, q: Floats, lam: Floats, tilts: list[Floats]) -> tuple[Found, float]:
+    def best(self, q: Floats, lam: Floats, tilts: list[Floats]) -> tuple[Averages, float]:
         """Return the policy of the greatest mean q.y - lam.c - sum_i tilt_i.w_i, and that mean, `(m),(d)->`."""
 
 
@@ -72,14 +72,14 @@ class Best(NamedTuple):
     gap: float  # an upper bound on what is missing to the optimum
 
 
-class Mixed(NamedTuple):
+class Mixture(NamedTuple):
     """A mixture of policies."""
 
     best: Best
     shares: Floats  # (i,) of the policies, in the order in which they were found; those found later have none
 
 
-def mixed(
+def mixture(
     objective: Objective,
     finder: Finder,
     limit: Floats,
@@ -87,7 +87,7 @@ def mixed(
     sets: tuple[Within, ...] = (),
     *,
     tolerance: float = 1e-6,
-) -> Mixed:
+) -> Mixture:
     """max f(z) over the averages z of mixtures of policies, within limits on their averages, by HiGHS, `(d),(m)->`.
 
     Equation: max s over s <= f(z_k) + g_k.(z - z_k) for tangents k, z = sum_i l_i y_i, sum_i l_i c_i <= limit over
@@ -130,7 +130,7 @@ def mixed(
         if value > best.value and far <= _INSIDE * finder.size:
             best, shares = best._replace(value=value, end=z), mix
         if np.isfinite(best.value) and bound - best.value <= tolerance * worth_unit:
-            return Mixed(best._replace(gap=max(bound - best.value, 0.0)), shares)
+            return Mixture(best._replace(gap=max(bound - best.value, 0.0)), shares)
         if i >= _EDGE and value == -np.inf:
             objective.check(z, "the averages of the best policy")
         enough = tolerance * (worth_unit + cuts.price * far)
@@ -168,7 +168,7 @@ class _Cuts:
                 out += dual * normal
         return out
 
-    def against(self, found: list[Found]) -> Floats:
+    def against(self, found: list[Averages]) -> Floats:
         """Every cut's normal times the averages of every policy, `->(c,i)`."""
         pairs = zip(self.of, self.normals, strict=True)
         rows = [np.array([y.followed[j] for y in found]) @ normal for j, normal in pairs]
@@ -200,7 +200,7 @@ class _Cuts:
 
 
 def _master(
-    tangents: Floats, slopes: Floats, found: list[Found], limit: Floats, cuts: _Cuts, unit: float
+    tangents: Floats, slopes: Floats, found: list[Averages], limit: Floats, cuts: _Cuts, unit: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """The best lottery of policies under the tangents, and duals, `(k),(k,m)->(i),(k),(d),(c)`.
 
@@ -230,3 +230,79 @@ def _master(
     k, d = len(tangents), len(limit)
     mixture = np.asarray(result.x)[: len(found)]
     return mixture, duals[:k], duals[k : k + d] * unit, duals[k + d :] * unit / cuts.size
+
+
+class Truth(NamedTuple):
+    """Sampled contexts, with the expected outcomes and constraint rows of all candidates."""
+
+    outcomes: Floats  # (S, A, m) expected outcomes of every candidate that the objective reads
+    rows: Floats  # (S, A, d) expected constraint rows
+    offered: Floats  # (S, A) 1 where a candidate may be played
+    n_plays: int = 1  # in every context, or all offered candidates if they are fewer
+    followed: tuple[Floats, ...] = ()  # (S, A, m') each: expected outcomes that a convex set is about
+    labels: tuple[str, ...] = ()  # of the rows, for messages
+
+
+def maximize(
+    objective: Objective,
+    truth: Truth,
+    limit: Floats,
+    start: Floats,
+    sets: tuple[Within, ...] = (),
+    *,
+    tolerance: float = 1e-6,
+) -> Best:
+    """max f(z) over the averages z that static policies within the limits can reach, by HiGHS, `(d),(m)->`.
+
+    Equation: that of `mixture`, where the best policy at prices is argmax_a q.y - lam.c in every context.
+
+    Args:
+        objective: f; only its values and supergradients are used.
+        truth: the sample, `(S,A,m),(S,A,d),(S,A)`.
+        limit: upper bounds on the averages of rows.
+        start: a point in the domain of f.
+        sets: one per array in `truth.followed`.
+        tolerance: of the gap, per unit of what a round can add to f by its slope at the start; units do not matter.
+
+    Raises:
+        InfeasibleProblem: no static policy keeps to the limits and sets on this sample; names the sets that have a
+            price.
+        InvalidInput: a start outside the domain, or a gap that stays above the tolerance.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> outcomes = np.array([[[1.0, 0.0], [0.0, 0.5]]])  # one context, two candidates that serve one outcome each
+    >>> truth = Truth(outcomes, np.zeros((1, 2, 0)), np.ones((1, 2)))
+    >>> maximize(GeneralizedGini(("a", "b"), (1.0, 0.0)), truth, np.zeros(0), np.zeros(2)).end.round(3)
+    array([0.333, 0.333])
+    """
+    units = largest(truth.rows.transpose(2, 0, 1).reshape(len(limit), truth.offered.size))
+    contexts = _Contexts(truth._replace(rows=truth.rows / units), limit / units)
+    found = mixture(objective, contexts, limit / units, start, sets, tolerance=tolerance).best
+    return found._replace(prices=found.prices / units)
+
+
+class _Contexts:
+    """Finds the best policies of sampled contexts."""
+
+    def __init__(self, truth: Truth, limit: Floats) -> None:
+        self.truth, self.limit, self.labels, self.rows = truth, limit, truth.labels, len(truth.outcomes)
+        self.most = np.abs(truth.outcomes).max((0, 1))
+        self.size = max((float(np.abs(w).max()) for w in truth.followed), default=1.0) or 1.0
+
+    def first(self, slope: Floats) -> Averages:
+        t = self.truth
+        sample = Sample(t.outcomes @ slope, t.rows, t.offered, t.n_plays, t.labels)
+        return self._policy(solve(sample, self.limit).lottery)
+
+    def best(self, q: Floats, lam: Floats, tilts: list[Floats]) -> tuple[Averages, float]:
+        worth = self.truth.outcomes @ q - self.truth.rows @ lam
+        for outcomes, tilt in zip(self.truth.followed, tilts, strict=True):
+            worth -= outcomes @ tilt
+        worth = np.where(self.truth.offered > 0, worth, -np.inf)
+        pure = best_plays(worth, self.truth.n_plays)
+        return self._policy(pure), float(np.where(pure > 0, worth, 0.0).sum(1).mean())
+
+    def _policy(self, lottery: Floats) -> Averages:
+        each = (self.truth.outcomes, self.truth.rows, *self.truth.followed)
+        y, c, *w = (np.einsum("sa,sai->i", lottery, z) / len(lottery) for z in each)
+        return Averages(y, c, tuple(w))

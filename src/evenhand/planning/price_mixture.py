@@ -11,11 +11,87 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InfeasibleProblem
+from evenhand.core.errors import EvenhandError, InfeasibleProblem
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.planning.lottery_program import Mixture, excess, mixed, sizes
-from evenhand.planning.moments import Block, Contexts, Held, Policies, Terms, policies
+from evenhand.planning.moments import Block, Contexts, Memory, Policies, Terms, policies
 from evenhand.planning.smoothed_dual import Scale, minimise, scale_of
+
+_EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+class Mixture(NamedTuple):
+    """A lottery over policies."""
+
+    weights: Floats  # (L,)
+    value: float
+    prices: Floats  # (M,) of the limits in the small program
+
+
+class Excess(NamedTuple):
+    """The least amount by which limits can be exceeded, all by the same fraction of their sizes."""
+
+    part: float
+    prices: Floats  # (M,) of which rows exclude each other
+
+
+def sizes(bound: Floats, scale: Scale) -> Floats:
+    """Return the sizes in which limits are kept, `(M)->(M)`: their own, or that of the rows if these are smaller.
+
+    A limit of 0 is kept in units of the rows.
+    """
+    own = np.abs(bound)
+    return np.where(own > 1e-9 * scale.rows, np.minimum(own, scale.rows), scale.rows)
+
+
+def mix(found: Policies, bound: Floats, scale: Scale) -> Mixture | None:
+    """Mix policies, `(L,M),(M)->(L),(),(M)`; None if no lottery keeps to the limits.
+
+    Equation: max sum_l x_l value_l s.t. sum_l x_l used_l <= bound, sum_l x_l = 1, x >= 0. An optimum at a corner has
+    at most M + 1 policies.
+    """
+    from scipy.optimize import linprog
+
+    size = sizes(bound, scale)
+    shift = found.values.mean()  # the tolerances of the solver are absolute
+    result = linprog(  # type: ignore[call-overload]  # the stubs want the options of one method
+        (shift - found.values) / scale.worth,
+        A_ub=found.used.T / size[:, None],
+        b_ub=bound / size,
+        A_eq=np.ones((1, len(found.values))),
+        b_eq=np.ones(1),
+        method="highs-ds",
+        options=_EXACT,
+    )
+    if result.status != 0:
+        return None
+    weights = np.maximum(result.x, 0.0)
+    weights /= weights.sum()
+    prices = np.maximum(-result.ineqlin.marginals, 0.0) * scale.worth / size
+    return Mixture(weights, float(weights @ found.values), prices)
+
+
+def excess(found: Policies, bound: Floats, scale: Scale) -> Excess:
+    """Exceed limits by as little as possible, `(L,M),(M)->(),(M)`; prices add up to 1 in the sizes of the limits.
+
+    Equation: min s s.t. sum_l x_l used_l <= bound + s size, sum_l x_l = 1, x >= 0.
+    """
+    from scipy.optimize import linprog
+
+    size, count = sizes(bound, scale), len(found.values)
+    result = linprog(  # type: ignore[call-overload]  # the stubs want the options of one method
+        np.append(np.zeros(count), 1.0),
+        A_ub=np.column_stack([found.used.T / size[:, None], -np.ones(len(bound))]),
+        b_ub=bound / size,
+        A_eq=np.append(np.ones(count), 0.0)[None],
+        b_eq=np.ones(1),
+        bounds=[(0.0, None)] * count + [(None, None)],
+        method="highs-ds",
+        options=_EXACT,
+    )
+    if result.status != 0:
+        raise EvenhandError(f"the small program of {count} policies was not solved: {result.message}")
+    return Excess(float(result.fun), np.maximum(-result.ineqlin.marginals, 0.0) / size)
+
 
 _SAMPLED = (0.3, 0.1, 0.03, 0.01, 0.003)  # temperatures for the sample; the last is that for all contexts
 _PASSES = 8  # of Newton's method over all contexts; it ends sooner where it is close
@@ -78,7 +154,7 @@ def best_mixture(contexts: Contexts, sample: Block, terms: Terms, labels: Sequen
         return PriceMixture(best.prices, np.ones(1), value, value, best.used[0], np.zeros(0))
     scale, prices = scale_of(sample, terms), np.zeros(len(terms.bound))
     for temperature in _SAMPLED:
-        prices, _ = minimise(Held((sample,)), terms, scale, prices, temperature, 60)
+        prices, _ = minimise(Memory((sample,)), terms, scale, prices, temperature, 60)
     prices, least = minimise(contexts, terms, scale, prices, _SAMPLED[-1], _PASSES)
     sides, width = _sides(terms, scale), 0.5 * _SAMPLED[-1]
     found, centres = Policies.none(terms), prices[None]
@@ -87,9 +163,9 @@ def best_mixture(contexts: Contexts, sample: Block, terms: Terms, labels: Sequen
         rounds += 1
         around = np.vstack([centres, centres[0] + width * sides, centres[0] - width * sides])
         found = found.and_(policies(contexts, terms, around))
-        mixture = mixed(found, terms.bound, scale)
+        mixture = mix(found, terms.bound, scale)
         if mixture is None:
-            found, mixture = _mended(contexts, terms, scale, labels, found, prices)
+            found, mixture = _mend(contexts, terms, scale, labels, found, prices)
         bounds = found.bounds(terms)
         least = min(least, float(bounds.min()))
         if relative_gap(mixture.value, least) <= gap or rounds == _ROUNDS:
@@ -112,7 +188,7 @@ def _sides(terms: Terms, scale: Scale) -> Floats:
     return np.asarray(np.diag(scale.prices)[kept])
 
 
-def _mended(
+def _mend(
     contexts: Contexts, terms: Terms, scale: Scale, labels: Sequence[str], found: Policies, prices: Floats
 ) -> tuple[Policies, Mixture]:
     """Add policies until a lottery over them keeps to the limits.
@@ -125,7 +201,7 @@ def _mended(
     bare, size = terms.without_worth(), sizes(terms.bound, scale)
     for _ in range(_MENDINGS):
         at = excess(found, terms.bound, scale)
-        if at.part <= _WITHIN and (mixture := mixed(found, terms.bound, scale)) is not None:
+        if at.part <= _WITHIN and (mixture := mix(found, terms.bound, scale)) is not None:
             return found, mixture
         if _proofs(contexts, bare, size, at.prices[None])[0]:
             blamed = _shortest(contexts, bare, size, at.prices)

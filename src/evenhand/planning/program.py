@@ -20,7 +20,7 @@ class Sample(NamedTuple):
     labels: tuple[str, ...] = ()  # of the rows, for messages
 
 
-def played(offered: Floats, n_plays: int) -> Floats:
+def n_played(offered: Floats, n_plays: int) -> Floats:
     """The number of candidates played in every context, `(S,A)->(S)`."""
     return np.asarray(np.minimum(n_plays, offered.sum(1)))
 
@@ -61,12 +61,12 @@ def solve(sample: Sample, limit: Floats) -> Solution:
         A_ub=csr_array(uses / units[:, None]),
         b_ub=limit / units * count,
         A_eq=one_each,
-        b_eq=played(sample.offered, sample.n_plays),
+        b_eq=n_played(sample.offered, sample.n_plays),
         bounds=np.stack([0 * variables, sample.offered.ravel()], 1),
         method="highs",
     )
     if result.status != 0:
-        raise InfeasibleProblem(conflict_message(_blamed(sample, limit / units, units), count))
+        raise InfeasibleProblem(conflict_message(_conflict(sample, limit / units, units), count))
     prices = np.maximum(-result.ineqlin.marginals, 0.0) * unit / units
     return Solution(float(-result.fun * unit / count), prices, result.x.reshape(count, actions))
 
@@ -81,7 +81,7 @@ def conflict_message(labels: list[str], contexts: int) -> str:
     return f"no static policy keeps to the constraints on {contexts} sampled contexts{names}"
 
 
-def _blamed(sample: Sample, limit: Floats, units: Floats) -> list[str]:
+def _conflict(sample: Sample, limit: Floats, units: Floats) -> list[str]:
     """The labels of the rows that exclude each other: those with a price in min s s.t. rows <= limit + s.
 
     These prices are a certificate (Farkas): at them, no candidates cost as little as the limits allow.

@@ -16,8 +16,8 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.planning.soft_lists import Moments, Sampled
+from evenhand.welfare._kernels import conjugate
 from evenhand.welfare.curves import Curves
-from evenhand.welfare.slopes import conjugate
 
 _RARE = 1e-9  # chance below which an arm does not count in the spread
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.planning.moments import Block, Contexts, Smoothed, Terms, smoothed
+from evenhand.planning.moments import Block, Contexts, Smoothed, Terms, smooth_dual
 
 _SHORTER, _HALVES = 0.25, 12  # of a line search
 _LARGEST = 1e6  # a price: limits that exclude each other have none
@@ -33,11 +33,11 @@ def scale_of(sample: Block, terms: Terms) -> Scale:
     rows = np.ones(len(terms.bound))
     for m in range(len(rows)):
         each = zip(terms.factors[:, m].T, amounts, strict=True)
-        rows[m] = _apart(sum((f[sample.cell] * u for f, u in each if f.any()), np.zeros((1, 1))))
-    return Scale(_apart(worth), rows)
+        rows[m] = _range(sum((f[sample.cell] * u for f, u in each if f.any()), np.zeros((1, 1))))
+    return Scale(_range(worth), rows)
 
 
-def _apart(amounts: Floats) -> float:
+def _range(amounts: Floats) -> float:
     found = float((amounts.max(0) - amounts.min(0)).mean(dtype=float))
     return found if found > 0.0 else 1.0
 
@@ -57,7 +57,7 @@ def minimise(
         temperature: in units of the worth's size.
         passes: at most so many.
     """
-    at, left = smoothed(contexts, terms, prices, temperature * scale.worth), passes - 1
+    at, left = smooth_dual(contexts, terms, prices, temperature * scale.worth), passes - 1
     bound = at.bound
     while True:
         step = _step(at, scale, prices)
@@ -65,7 +65,7 @@ def minimise(
         if not falls < -0.01 * temperature**2 * scale.worth or left == 0:
             return (prices + step if falls < 0.0 else prices), bound
         for _ in range(min(_HALVES, left)):
-            new = smoothed(contexts, terms, prices + step, temperature * scale.worth)
+            new = smooth_dual(contexts, terms, prices + step, temperature * scale.worth)
             left, bound = left - 1, min(bound, new.bound)
             if new.value <= at.value + 0.1 * falls:
                 break

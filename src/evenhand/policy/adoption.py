@@ -9,19 +9,19 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from evenhand.choices.base import Choice
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import meant
+from evenhand.core.signatures import shown
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import as_weight
 from evenhand.goals.base import Compares, Goal, Learns, Remembers, Replans
 from evenhand.models.base import ROUND, Model, by_action, weighs
-from evenhand.models.per_action import narrowed, sized, take_over
-from evenhand.planning.appended import Appended
+from evenhand.models.per_action import narrow, resize, take_over
+from evenhand.planning.growth import Appended
 from evenhand.policy import checks, entries, outcome_names, saving
-from evenhand.policy.assembly import Assembly
 from evenhand.policy.cases import StatedCase, Table, rows_of, value_of
+from evenhand.policy.loop import Assembly
 from evenhand.policy.marks import Zeros
 from evenhand.policy.outcome_names import wrong_lesson
 from evenhand.policy.questions import Questions
@@ -55,9 +55,9 @@ def refuse_other_models(new: Grown, old: Grown) -> None:
     """Refuse a model that does not fit a state, or whose actions are not the state's followed by appended ones."""
     model = new.model
     if appends(new, old):
-        model = sized(model, len(old.problem.actions))
+        model = resize(model, len(old.problem.actions))
         if widens(new, old):
-            model = narrowed(model, old.model.n_features)
+            model = narrow(model, old.model.n_features)
     if saving.fingerprint(old.model) != saving.fingerprint(model):
         expected = f"{old.model!r}, of which the state is"
         raise InvalidInput("adopt: model", expected + ", for more actions" * appends(new, old), repr(new.model))
@@ -71,7 +71,7 @@ def carries(new: Grown, old: Grown) -> bool:
 def widens(new: Grown, old: Grown) -> bool:
     """Return whether appended actions have features of their own, such as a block each, which others have as 0."""
     more = appends(new, old) and new.model.n_features > old.model.n_features
-    return more and sized(new.model, len(old.problem.actions)).n_features > old.model.n_features
+    return more and resize(new.model, len(old.problem.actions)).n_features > old.model.n_features
 
 
 def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
@@ -220,7 +220,7 @@ def teach(
     weight: float,
 ) -> None:
     """Teach the model the play of an action; see `Policy.teach`."""
-    lesson = _checked(ask, context, len(state.t), action, outcomes)
+    lesson = _check(ask, context, len(state.t), action, outcomes)
     refuse_weight(ask.model, weight)
     _take(ask, zeros, state, lesson, weight)
 
@@ -243,15 +243,15 @@ def learn_from(parts: Assembly, state: PolicyState, frame: Table, weight: float,
             if not isinstance(row, Mapping):
                 raise InvalidInput("a row", f"a mapping from {list(names)} to values", shown(row))
             context = encoder.entered(StatedCase({name: value_of(row, name) for name in encoder.names}))
-            outcomes = {name: _seen(value_of(row, name)) for name in problem.observed}
-            lessons.append(_checked(ask, context, 1, value_of(row, action), outcomes))
+            outcomes = {name: _number(value_of(row, name)) for name in problem.observed}
+            lessons.append(_check(ask, context, 1, value_of(row, action), outcomes))
         except InvalidInput as error:
             raise error.at(f"row {i}") from None
     for lesson in lessons:
         _take(ask, parts.zeros, state, lesson, weight)
 
 
-def _seen(value: object) -> float | None:
+def _number(value: object) -> float | None:
     """Return an outcome of a data frame, None if it has no number there, as it was not observed."""
     same = value == value  # neither NaN is, nor what pandas has in place of a value
     missing = value is None or (np.ndim(same) == 0 and not (isinstance(same, bool | np.bool_) and same))
@@ -268,9 +268,7 @@ def refuse_weight(model: Model, weight: float) -> None:
         raise InvalidInput("model", expected, shown(model))
 
 
-def _checked(
-    ask: Questions, context: Context, n_replicas: int, action: object, outcomes: outcome_names.Named
-) -> _Lesson:
+def _check(ask: Questions, context: Context, n_replicas: int, action: object, outcomes: outcome_names.Named) -> _Lesson:
     problem, model = ask.problem, ask.model
     if not isinstance(action, str) or action not in problem.actions:
         raise InvalidInput(

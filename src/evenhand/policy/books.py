@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.numerics.exact_sums import added
+from evenhand.numerics.precision import two_sum
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
@@ -37,7 +37,7 @@ def start(problem: Problem, n_replicas: int) -> Floats:
 def _put(books: Floats, r: int, line: int, i: int, rest: int, x: float) -> None:
     """Add x to column i, and its rounding error to column `rest`, `(1+C,W),(),(),(),(),()`."""
     if x != 0.0:
-        books[r, line, i], books[r, line, rest] = added(books[r, line, i], books[r, line, rest], x)
+        books[r, line, i], books[r, line, rest] = two_sum(books[r, line, i], books[r, line, rest], x)
 
 
 @kernel

@@ -10,10 +10,10 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import meant
+from evenhand.core.signatures import shown
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, wrong
 from evenhand.models.base import Model, by_action
@@ -157,10 +157,10 @@ class Encoder:
         outside = self.outside(stated.case)
         if not outside and stated.known is None:
             return context
-        found = {} if stated.known is None else doubts.credited(self.problem, context.known[0])
-        for name, text in (found | doubts.stated(stated.case, outside)).items():
-            if name not in self._told:
-                self._told.add(name)
+        found = {} if stated.known is None else doubts.refunds(self.problem, context.known[0])
+        for name, text in (found | doubts.substitutions(stated.case, outside)).items():
+            if name not in self._warned_names:
+                self._warned_names.add(name)
                 warnings.warn(f"{text} (said once)", EvenhandWarning, stacklevel=4)
         return context
 
@@ -175,7 +175,7 @@ class Encoder:
         return tuple(f for f in found if not (isinstance(f, features.Categorical) and f.other is None))
 
     @cached_property
-    def _told(self) -> set[str]:
+    def _warned_names(self) -> set[str]:
         """The names that were warned of."""
         return set()
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision, Worth, distinct
+from evenhand.core.signatures import shown
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, whole
 from evenhand.models.base import Model

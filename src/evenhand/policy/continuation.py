@@ -7,9 +7,9 @@ from copy import deepcopy
 
 import numpy as np
 
-from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import has
 from evenhand.core.types import Floats
 from evenhand.goals.base import Continues, Keeps, Learns, Limits, Past, Replans
 from evenhand.models.base import ROUND
@@ -95,7 +95,7 @@ def continued(
     assembly, made = new._assembly, waiting(fresh)
     shares = assembly.restating.shares(fresh)
     fresh.inside = _inside(new, fresh)
-    taken = _taken(old, own)
+    taken = _use(old, own)
     for i, goal, place in _pairs(new, old):
         here = fresh.goals[i]
         blank = not alike and has(goal, Keeps) and not here.history.kept.any()  # a plan needs contexts
@@ -136,7 +136,7 @@ def _fits(fresh: object, kept: object) -> bool:
     return shapes[0] == shapes[1]
 
 
-def _taken(old: Policy, state: PolicyState) -> dict[str, Floats]:
+def _use(old: Policy, state: PolicyState) -> dict[str, Floats]:
     """Return what hard limits used and hold, by the names of their rows, `(4,R)` each."""
     found = dict[str, Floats]()
     for goal, sums in zip(old.goals, state.goals, strict=True):

@@ -61,11 +61,11 @@ def revise(policy: Policy, state: PolicyState, decision: Decision, before: Settl
     """
     with policy._alone(state):
         parts, problem = policy._assembly, policy.problem
-        new = _observed(problem, decision, outcomes)
+        new = _observation(problem, decision, outcomes)
         if isinstance(before, str):
-            old = _expired(problem, decision) if before == "expired" else None
+            old = _expiry(problem, decision) if before == "expired" else None
         else:
-            old = _observed(problem, decision, before)
+            old = _observation(problem, decision, before)
         can, d = parts.can, decision
         if old is None:
             books.commit(d.plays, d.counted, d.groups, d.known, problem.certain, 1.0, state.books)
@@ -95,7 +95,7 @@ def _rows(goal: Learns, decision: Decision, entry: _Entry) -> Floats:
     return np.where((some & (goal.rows.weights != 0.0)).any(2), np.nan, v)
 
 
-def _observed(problem: Problem, d: Decision, outcomes: Outcomes) -> _Entry:
+def _observation(problem: Problem, d: Decision, outcomes: Outcomes) -> _Entry:
     """The entry of outcomes, as `Settlement.learn` makes it.
 
     Raises:
@@ -112,7 +112,7 @@ def _observed(problem: Problem, d: Decision, outcomes: Outcomes) -> _Entry:
     return _Entry(learned, known, missing, exposed)
 
 
-def _expired(problem: Problem, d: Decision) -> _Entry:
+def _expiry(problem: Problem, d: Decision) -> _Entry:
     """The entry of a decision without outcomes, as `Settlement.expire` makes it."""
     of_problem = problem.sure, len(problem.noisy), problem.fallback, problem.free
     _, learned, known, missing = entries.at_expiry(d.plays, d.counted, d.known, *of_problem)

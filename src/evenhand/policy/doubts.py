@@ -8,24 +8,24 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evenhand.choices.base import Choice, greedy
-from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandWarning
 from evenhand.core.faces import amount
 from evenhand.core.records import Context
+from evenhand.core.signatures import shown
 from evenhand.core.types import Floats
 from evenhand.models import NullModel
 from evenhand.models.base import Model
 from evenhand.policy.state import PolicyState
-from evenhand.problem.ended import past
+from evenhand.problem.end import past
 from evenhand.problem.problem import Problem
 
 
-def replaced(name: str, value: object) -> str:
+def substitution(name: str, value: object) -> str:
     """Say that a feature has a value that it was not declared to have, so that another one counts in its place.
 
-    >>> replaced("age", 150)
+    >>> substitution("age", 150)
     'age: 150 is out of its range, so the nearest end counts'
-    >>> replaced("channel", "fax")
+    >>> substitution("channel", "fax")
     "channel: 'fax' is none of its levels, so another counts"
     """
     if isinstance(value, str):
@@ -33,14 +33,14 @@ def replaced(name: str, value: object) -> str:
     return f"{name}: {shown(value)} is out of its range, so the nearest end counts"
 
 
-def credited(problem: Problem, known: Floats) -> dict[str, str]:
+def refunds(problem: Problem, known: Floats) -> dict[str, str]:
     """Say which known outcomes of a budget are below 0, although they were not declared so, `(A,L)->`, by name.
 
     An outcome is declared so by its `low`, or by one of its declared values.
 
     >>> from evenhand.environments import Court
     >>> problem = Court().problem
-    >>> list(credited(problem, -problem.declared).values())
+    >>> list(refunds(problem, -problem.declared).values())
     ['ride: -1 is below 0, so a budget gets it back', 'voucher: -1 is below 0, so a budget gets it back']
     """
     lows = {outcome.name: outcome.widest[0] for outcome in problem.outcomes}
@@ -58,9 +58,9 @@ def over(problem: Problem) -> str:
     return f"the horizon of {problem.horizon:,} rounds is over" if problem.until is None else "the run has ended"
 
 
-def stated(case: Mapping[str, object], outside: Sequence[str]) -> dict[str, str]:
+def substitutions(case: Mapping[str, object], outside: Sequence[str]) -> dict[str, str]:
     """Say which features of a case have values that count as others, by name."""
-    return {name: replaced(name, case[name]) for name in outside}
+    return {name: substitution(name, case[name]) for name in outside}
 
 
 def warn_of_end(problem: Problem, state: PolicyState, context: Context) -> None:

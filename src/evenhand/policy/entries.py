@@ -115,7 +115,7 @@ def frequencies(seen: Floats, rounds: Floats, declared: Floats) -> Floats:
 
 
 @kernel
-def believed(groups: Ints, offered: Bools, seen: Floats, t: Floats, declared: Floats) -> Floats:
+def belief(groups: Ints, offered: Bools, seen: Floats, t: Floats, declared: Floats) -> Floats:
     """Shares of groups, those that are estimated from all cases so far and this one, `(1|A,G),(A),(C),(),(C)->(C)`."""
     now = seen.copy()
     believe(groups, offered, np.ones(len(seen)), now)
@@ -370,7 +370,7 @@ def at_expiry(
     return _any(counted), learned, z, missing
 
 
-def widened(decision: Decision, features: int) -> Decision:
+def widen(decision: Decision, features: int) -> Decision:
     """Return a decision with the features of actions that were appended since it was made, which are 0."""
     if not isinstance(decision, Decision) or decision.features.shape[-1] >= features:
         return decision  # what is no decision is named by whoever checks it

@@ -19,13 +19,13 @@ from evenhand.policy.questions import Questions
 from evenhand.policy.standings import floors
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Stated
-from evenhand.problem.ended import ended
+from evenhand.problem.end import is_over
 from evenhand.problem.problem import Problem
 
 _MOST = 30  # lines on prices or candidates; the others are counted
 
 
-class Owed(NamedTuple):
+class Debt(NamedTuple):
     """Of the spans of a floor that contain a time, the one that owes most per future case."""
 
     name: str
@@ -36,7 +36,7 @@ class Owed(NamedTuple):
     among: int  # spans that contain the time
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The amount owed, in words."""
         of = f"{self.name}: {amount(self.value)} of {amount(self.floor)} reached from {self.span}"
         left = self.floor - self.value
@@ -44,7 +44,7 @@ class Owed(NamedTuple):
         return f"{of}, {owed}{f', the most of {self.among} spans' if self.among > 1 else ''}"
 
 
-def owed(problem: Problem, stated: Stated, table: Floats, time: float) -> Owed | None:
+def debt(problem: Problem, stated: Stated, table: Floats, time: float) -> Debt | None:
     """Return what a floor requires at a time, by a replica's table by period, `(P,1+C,W)`.
 
     None if the constraint has no floor per span, or no span contains the time.
@@ -61,7 +61,7 @@ def owed(problem: Problem, stated: Stated, table: Floats, time: float) -> Owed |
     each = (found.asked - found.value[:, 0]) / np.maximum(cases * margins(problem, spans), 1.0)
     s, clock = int(np.where(inside, each, -np.inf).argmax()), problem.clock
     start, end = float(spans.edges[spans.first[s]]), float(min(spans.ends[s], clock.last))
-    return Owed(
+    return Debt(
         name=str(stated.outcome) if stated.by is None else f"{stated.outcome}, least by {stated.by}",
         span=f"{clock.written(start)} to {clock.written(end)}",
         floor=float(found.asked[s]),
@@ -130,7 +130,7 @@ def _wanted(worth: Floats, playable: Bools, names: Sequence[str], d: Decision, r
 
 def _is_late(problem: Problem, context: Context, time: float) -> bool:
     """Whether a decision came after the end; its time is its round where the case states none."""
-    return ended(problem, time if context.time is None else 0.0, time)
+    return is_over(problem, time if context.time is None else 0.0, time)
 
 
 def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
@@ -151,8 +151,8 @@ def _owing(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Ite
     """Say of every floor on spans of time which one owes most at the time of a decision."""
     if state.periods is not None:
         table, time = state.periods[replica], float(d.time[replica])
-        found = (owed(ask.problem, stated, table, time) for stated in ask.problem.stated)
-        yield from (f"  {each.said}" for each in found if each is not None)
+        found = (debt(ask.problem, stated, table, time) for stated in ask.problem.stated)
+        yield from (f"  {each.text}" for each in found if each is not None)
 
 
 def _first(lines: list[str], what: str) -> list[str]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from evenhand.choices.base import Choice
 from evenhand.core import faces
-from evenhand.core.checked import typed
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import typed
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal
@@ -19,9 +19,9 @@ from evenhand.models.base import Model, notes
 from evenhand.models.sklearn import as_model
 from evenhand.policy import checks, outcome_names, saving
 from evenhand.policy.adoption import adopt, learn_from, teach
-from evenhand.policy.assembly import MANY, Assembly, assemble, fresh, refuse_misfits, refuse_too_many
 from evenhand.policy.cases import StatedCase, Table
 from evenhand.policy.explanation import explain
+from evenhand.policy.loop import MANY, Assembly, assemble, fresh, refuse_misfits, refuse_too_many
 from evenhand.policy.state import Guard, PolicyState
 from evenhand.policy.status import Status, facts, status
 from evenhand.problem.clock import Time

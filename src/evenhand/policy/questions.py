@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Hears, hearing
-from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context, Decision, Mix, Offer, Worth
+from evenhand.core.signatures import has
 from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import (
     Cancels,
@@ -130,7 +130,7 @@ class Questions:
         """Return the shares of the groups: declared, or estimated from all cases so far and this one, `->(C)`."""
         if self._known_shares is not None:
             return self._known_shares
-        return entries.believed(context.groups, context.offered, state.seen, state.t, self.problem.shares)
+        return entries.belief(context.groups, context.offered, state.seen, state.t, self.problem.shares)
 
     def shares(self, state: PolicyState) -> Floats:
         """Return the shares of the groups: declared, or estimated from all cases so far, `->(C)`."""

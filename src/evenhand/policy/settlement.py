@@ -113,7 +113,7 @@ class Settlement:
     ) -> None:
         """Take in outcomes, `(P,M+B),(P,M+B),(P),(P)`; see `Policy.learn`."""
         if decision is not state.recent.decision or decision is None:
-            decision = entries.widened(decision, self.model.n_features)
+            decision = entries.widen(decision, self.model.n_features)
             checks.decision(decision, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
         y = checks.outcomes(y, observed, exposed, decision, self.problem)
         observed, exposed = _unless_all(observed), _unless_all(exposed)
@@ -152,7 +152,7 @@ class Settlement:
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
         """Settle a decision without outcomes; see `Policy.expire`."""
-        problem, d = self.problem, (decision := entries.widened(decision, self.model.n_features))
+        problem, d = self.problem, (decision := entries.widen(decision, self.model.n_features))
         checks.decision(d, len(state.t), problem.n_plays, self.model.n_features, problem)
         part = self._part(state, d, None) if len(state.receipts.split) else None
         plays = d.plays if part is None else part.decision.plays
@@ -220,7 +220,7 @@ class Settlement:
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a decision; see `Policy.cancel`."""
-        d = decision = entries.widened(decision, self.model.n_features)
+        d = decision = entries.widen(decision, self.model.n_features)
         checks.decision(d, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
         if not (d.counted > 0.0).any() and _never_entered(d):
             return

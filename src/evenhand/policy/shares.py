@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.views import apart
+from evenhand.core.views import pointers
 from evenhand.goals.base import Restates
 from evenhand.policy import entries
 from evenhand.policy.state import PolicyState
@@ -31,7 +31,7 @@ def _per_share(column: Ints, shares: Floats, r: int, j: int) -> float:
 
 
 @kernel
-def moved(inside: Floats, column: Ints, before: Floats, now: Floats) -> Floats:
+def movement(inside: Floats, column: Ints, before: Floats, now: Floats) -> Floats:
     """The change in the books of rows that are divided by shares, given their sums by group, `(D),(D),(C),(C)->(D)`."""
     v = np.empty_like(inside)
     for r in range(len(v)):
@@ -62,7 +62,7 @@ class Declared(NamedTuple):
         return d
 
 
-@apart("goals")
+@pointers("goals")
 class Estimated(NamedTuple):
     """Sums inside groups, and the goals whose rows are divided by shares that are estimated."""
 
@@ -82,7 +82,7 @@ class Estimated(NamedTuple):
     @kernel
     def restate(self, d: Decision, before: Floats, now: Floats) -> Decision:
         """Restate books whose shares were others; returns the decision at present shares; as `Restating.commit`."""
-        v = moved(self.inside, self.column, before, now)
+        v = movement(self.inside, self.column, before, now)
         self.goals.part.on_shares(d, v)
         known = self.rows.post_known(d)
         for r in range(len(v)):
@@ -116,8 +116,8 @@ def _at_shares(d: Decision, now: Floats) -> Decision:
     return Decision(*made, now, d.prices, d.row_prices, d.carried, d.names)
 
 
-@apart("others", "goal")
-class Told(NamedTuple):
+@pointers("others", "goal")
+class GoalChain(NamedTuple):
     """A goal after others, and the rows that it has among those of all."""
 
     others: Any
@@ -151,7 +151,7 @@ class Restating:
     def commit(self, state: PolicyState, decision: Decision, before: Floats) -> Decision:
         """Restate books whose shares were `before`; returns the decision at the present shares, `(C)`."""
         now = self.shares(state)
-        v = moved(state.inside, self._insides.column, before, now)
+        v = movement(state.inside, self._insides.column, before, now)
         first = 0
         for i, goal in self.goals:
             d = len(goal.rows)

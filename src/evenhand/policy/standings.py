@@ -26,7 +26,7 @@ Verdict = Literal["kept", "close", "behind", "out of reach", "missed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached:
+class SpanSum:
     """A span of time, with the sum over its decisions so far."""
 
     start: str
@@ -97,14 +97,14 @@ def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
     )
 
 
-def reached(problem: Problem, stated: Stated, found: Floors) -> tuple[Reached, ...]:
+def span_sums(problem: Problem, stated: Stated, found: Floors) -> tuple[SpanSum, ...]:
     """Return the spans of a single replica that have begun, in the order of their ends."""
     spans, written = stated.spans, problem.clock.written
     if spans is None:
         return ()
     begun = np.flatnonzero(found.begun[:, 0])
     return tuple(
-        Reached(
+        SpanSum(
             start=written(float(spans.edges[spans.first[s]])),
             end=written(min(float(spans.ends[s]), problem.clock.last)),
             limit=float(found.asked[s]),
@@ -147,7 +147,7 @@ class Standing:
     end: float | None = None  # where the value ends by the plan, where that is on the wrong side of the limit
     over: bool = False  # whether all outcomes have come
     credit: float | None = None  # what is left of it, where it is a credit that is promised and the value only planned
-    spans: tuple[Reached, ...] = ()  # of time that have begun, if it is to hold in each; the value is the worst one's
+    spans: tuple[SpanSum, ...] = ()  # of time that have begun, if it is to hold in each; the value is the worst one's
 
     @property
     def kept(self) -> bool:
@@ -186,7 +186,7 @@ class Standing:
         return "missed" if self.over else "behind"
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The verdict in words, with the average that the remaining rounds need, or with what is left of a credit."""
         if self.credit is not None:
             left = amount(abs(self.credit))
@@ -230,7 +230,7 @@ def standings(
     for s in run.problem.stated:
         c = s.constraint
         if not s.spends:
-            mean, groups = _compared(s, filled)
+            mean, groups = _averages(s, filled)
             to_come, per = rest(s, filled), s.per(filled)
             error = chance(s, run.problem, run.elapsed[0], None if per is None else per[0])
             standing = Standing(
@@ -252,7 +252,7 @@ def standings(
                 standing = replace(standing, credit=credit, size=max(s.credit.slack, standing.size))
             spans = None if periods is None else floors(run.problem, s, periods[None])
             found.append(standing if spans is None else _in_spans(run.problem, s, spans, standing, waiting))
-    return dict(zip(apart(s.name for s in found), found, strict=True))
+    return dict(zip(distinct_labels(s.name for s in found), found, strict=True))
 
 
 def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, waiting: bool) -> Standing:
@@ -271,7 +271,7 @@ def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, 
         best=None,
         end=None,
         over=(past and not waiting) or whole.over,
-        spans=reached(problem, stated, spans),
+        spans=span_sums(problem, stated, spans),
     )
 
 
@@ -297,7 +297,7 @@ def _end(stated: Stated, per: Floats | None, rounds: Floats, ahead: Mapping[str,
     return stated.limit + (beyond if stated.constraint.worst == "high" else -beyond)
 
 
-def _compared(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
+def _averages(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
     """The averages of everybody and of each group, where a constraint compares groups."""
     outcome, by, ratio = stated.outcome, stated.by, relative(stated.constraint)
     if ratio is not None:
@@ -313,7 +313,7 @@ def _number(x: float) -> float | None:
     return None if math.isnan(x) else float(x)
 
 
-def apart(labels: Iterable[str]) -> list[str]:
+def distinct_labels(labels: Iterable[str]) -> list[str]:
     """Return labels, numbered where several are the same."""
     labels = list(labels)
     return [f"{n} ({labels[: i + 1].count(n)})" if n in labels[:i] else n for i, n in enumerate(labels)]
@@ -337,7 +337,7 @@ class Comparison:
     high: float
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The comparison in words."""
         if math.isnan(self.difference):
             return "nothing to compare yet"

@@ -17,7 +17,7 @@ from evenhand.goals.base import Accounts, Credits, Goal, Spanned
 from evenhand.models.base import Model, Note
 from evenhand.policy.books import SoFar
 from evenhand.policy.questions import Abilities
-from evenhand.policy.standings import Comparison, Standing, apart, credits_left, held_out, standings
+from evenhand.policy.standings import Comparison, Standing, credits_left, distinct_labels, held_out, standings
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Constraint, Stated
 from evenhand.problem.problem import Problem
@@ -114,10 +114,10 @@ class Status:
             said = f"{amount(a.spent)} of {amount(a.total)} spent{held}{lost}, {amount(a.left)} left{pace}{now}"
             rows.append(("budget", name, said))
         for name, s in self.standings.items():
-            missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
+            missed = "" if s.kept or self.rounds <= self.waiting else f", {s.text}"  # unless nothing arrived
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
         rows += [("credit", name, f"{amount(left)} left") for name, left in self.credits.items()]
-        rows += [("holdout", c.name, c.said) for c in self.held_out.values()]
+        rows += [("holdout", c.name, c.text) for c in self.held_out.values()]
         rows += [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
         return rows + [("alarm" if note.alarm else "model", "", note.text) for note in self.notes]
 
@@ -143,7 +143,7 @@ class Status:
         return pd.DataFrame(lines)
 
 
-class Kept(NamedTuple):
+class Limit(NamedTuple):
     """The account of a constraint that is kept hard, by its limit."""
 
     constraint: Constraint
@@ -206,15 +206,15 @@ def averages(run: SoFar) -> dict[str, float]:
     return dict(zip(run.problem.names, np.where(run.observed > 0.0, sums, np.nan).tolist(), strict=True))
 
 
-def accounts(run: SoFar, hard: list[Kept]) -> dict[str, Account]:
+def accounts(run: SoFar, hard: list[Limit]) -> dict[str, Account]:
     """Return the accounts of the constraints that spend; `hard` has those that are kept hard."""
     spending = [s for s in run.problem.stated if s.spends]
     kept = [next((row for row in hard if row.constraint is s.constraint), None) for s in spending]
     found = [_account(s, run, row) for s, row in zip(spending, kept, strict=True)]
-    return dict(zip(apart(a.name for a in found), found, strict=True))
+    return dict(zip(distinct_labels(a.name for a in found), found, strict=True))
 
 
-def _account(stated: Stated, run: SoFar, kept: Kept | None) -> Account:
+def _account(stated: Stated, run: SoFar, kept: Limit | None) -> Account:
     horizon, arrived, total = run.problem.horizon, float(run.elapsed[0, 0]), stated.total
     if kept is None:  # of what arrived
         spent = float(stated.constraint.measure(run)[0, 0] * max(arrived, 1.0))
@@ -256,13 +256,13 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
     """Return the status of a replica, with what its model says."""
     books, rounds = state.books[replica], float(state.t[replica])
     run = SoFar(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
-    waiting, hard = len(state.receipts.waiting()), list[Kept]()
+    waiting, hard = len(state.receipts.waiting()), list[Limit]()
     for i, limits in can.limits:
         if isinstance(limits, Accounts):
             left, held = limits.account(state.goals[i])
             numbers = zip(left[replica].tolist(), held[replica].tolist(), strict=True)
             now = _now(problem, limits, state.goals[i], replica) if isinstance(limits, Spanned) else None
-            hard += [Kept(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
+            hard += [Limit(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
     credit = credits_left(problem, can.limits, state.goals)
     return Status(
         rounds=int(rounds),

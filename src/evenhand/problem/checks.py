@@ -15,8 +15,8 @@ from evenhand.core.types import Bools, Floats
 from evenhand.objectives.base import whole_space
 from evenhand.problem.actions import check_withdrawn
 from evenhand.problem.constraints.base import Constraint, missing_members
-from evenhand.problem.constraints.stated import States
-from evenhand.problem.declared import Declared
+from evenhand.problem.constraints.statements import States
+from evenhand.problem.declarations import Declared
 from evenhand.problem.factors import check_factors
 from evenhand.problem.features import Feature
 from evenhand.problem.groups import some

@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
 
@@ -106,7 +106,7 @@ class Clock:
             if not 0.0 < last < math.inf:
                 raise InvalidInput("until", "a number above 0 where there is no since=", until)
             return Clock(None, float(last))
-        start = _parsed("since", since)
+        start = _parse("since", since)
         if until is None:
             raise InvalidInput("until", "the end of the run, as since= states its start", None)
         last = Clock(start, math.inf).read("until", until)
@@ -122,7 +122,7 @@ class Clock:
         """
         if self.since is None:
             return number(field, time, "a number of at least 0, as the problem has no since=", lambda t: t >= 0.0)
-        when = _parsed(field, time)
+        when = _parse(field, time)
         if when.tzinfo is not None:
             when = when.astimezone(self.since.tzinfo or UTC)
         return (when.replace(tzinfo=None) - self.since.replace(tzinfo=None)) / _DAY
@@ -212,7 +212,7 @@ def _expected(since: datetime | None) -> str:
     return f"one of {_PERIODS}, or a number of days above 0"
 
 
-def _parsed(field: str, time: object) -> datetime:
+def _parse(field: str, time: object) -> datetime:
     """Read a date, with or without a time of day, as ISO 8601 writes it."""
     if isinstance(time, datetime):
         return time

@@ -8,8 +8,8 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.objectives.steepness import widths
-from evenhand.problem.constraints.stated import Region, Stated, States, regions, stated_rows
-from evenhand.problem.declared import Declared
+from evenhand.problem.constraints.statements import Region, Stated, States, regions, stated_rows
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select
 
 _CUTS, _OFF = 200, 1e-6

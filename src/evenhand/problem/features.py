@@ -9,11 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.core.cached import cached_property
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.core.types import Floats
+from evenhand.core.signatures import checked
+from evenhand.core.types import Floats, cached_property
 from evenhand.core.validate import number
 
 _EXACT = 2**53  # up to which all integers are doubles

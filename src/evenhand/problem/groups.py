@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from evenhand.core.checked import typed
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
+from evenhand.core.signatures import typed
 
 
 @typed

@@ -7,14 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.registry import meant
+from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.problem.actions import present
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 

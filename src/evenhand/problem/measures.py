@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal, Protocol, runtime_checkable
 
 from evenhand.core.types import Floats, Ints
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 
 # Of plays, -1 where nothing is played, and observed outcomes, 0 where nothing was played or seen: `(P),(P,M+B)->()`.
 Reading = Callable[[Ints, Floats], Floats]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evenhand.core.checked import typed
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import typed
 from evenhand.core.validate import number
 
 

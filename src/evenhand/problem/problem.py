@@ -10,17 +10,17 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.checked import shown, typed
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.faces import clipped, count, few
 from evenhand.core.registry import meant
+from evenhand.core.signatures import shown, typed
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT, whole
 from evenhand.objectives import Linear, Objective
-from evenhand.problem import statement
 from evenhand.problem.checks import Edges, check_names, edges_of
-from evenhand.problem.clock import Clock, Time
+from evenhand.problem.clock import Clock, Time, earliest
 from evenhand.problem.constraints.base import Constraint
-from evenhand.problem.constraints.stated import Demands, Stated, state
+from evenhand.problem.constraints.statements import Demands, Stated, state
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature
@@ -129,12 +129,12 @@ class Problem:
     @property
     def size(self) -> str:
         """The numbers of actions and rounds, in words."""
-        return statement.size(self)
+        return _size(self)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
         """The statement by the names of the fields, each as a line of text."""
-        return statement.facts(self)
+        return _facts(self)
 
     @cached_property
     def clock(self) -> Clock:
@@ -400,3 +400,30 @@ class Problem:
     def shares(self) -> Floats:
         """Shares of all groups, NaN if they are to be estimated, `()->(C)`."""
         return np.array([g.share(n) for g in self.groups for n in g.names], float)
+
+
+def _size(problem: Problem) -> str:
+    """Return the numbers of actions and rounds, in words."""
+    plays = "" if problem.n_plays == 1 else f", {problem.n_plays:,} plays per round"
+    least = earliest(problem.horizon)
+    rounds = f"{least:,} to " * (least < problem.horizon) + count(problem.horizon, "round")
+    if problem.until is not None:
+        rounds = f"about {rounds} until {problem.until}"
+    return f"{count(len(problem.actions), 'action')} over {rounds}{plays}"
+
+
+def _facts(problem: Problem) -> list[tuple[str, str]]:
+    """Return the other fields, each as a line of text."""
+    factors = {o.name: f"{o.name} (times {o.times})" for o in problem.outcomes if o.times is not None}
+    found = {
+        "actions": few(problem.actions),
+        "maximize": clipped(problem.maximize if isinstance(problem.maximize, str) else repr(problem.maximize)),
+        "subject to": few(s.text for s in problem.stated),
+        "learned": few(factors.get(name, name) for name in problem.learned),
+        "known on average": few(problem.noisy),
+        "known": few(problem.known[len(problem.noisy) :]),
+        "features": few(f.name for f in problem.features),
+        "groups": few(f"{g.name} ({few(g.names, 24)})" for g in problem.groups),
+        "measures": few(m.name for m in problem.measures),
+    }
+    return [(name, text) for name, text in found.items() if text]

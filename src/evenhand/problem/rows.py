@@ -27,7 +27,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.factors import Factors
 
 # Columns of the packed coefficients of rows. From _FIRST on come the outcomes that a row reads, each by its place and

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select
 from evenhand.problem.spans import Spans
 from evenhand.sets.base import ConvexSet

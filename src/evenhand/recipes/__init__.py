@@ -10,6 +10,7 @@ from evenhand.recipes.allocation import (
     random_allocation as random_allocation,
     resolving_allocation as resolving_allocation,
 )
+from evenhand.recipes.baselines import ucb as ucb, uniform as uniform
 from evenhand.recipes.bwcr import (
     bwcr as bwcr,
     dual_bwc as dual_bwc,
@@ -30,12 +31,11 @@ from evenhand.recipes.frank_wolfe import (
     fw_epsilon_greedy as fw_epsilon_greedy,
     fw_linucb as fw_linucb,
     fw_squarecb as fw_squarecb,
+    molincb as molincb,
 )
 from evenhand.recipes.fw_dual import fw_dual as fw_dual, fw_linucb_rank as fw_linucb_rank, fw_rank as fw_rank
-from evenhand.recipes.greedy_bwk import greedy_bwk as greedy_bwk, pd_bwk as pd_bwk
-from evenhand.recipes.lagrange_cbw import lagrange_cbw as lagrange_cbw
+from evenhand.recipes.hedge import greedy_bwk as greedy_bwk, lagrange_cbw as lagrange_cbw, pd_bwk as pd_bwk
 from evenhand.recipes.lyapunov import lyapunov as lyapunov
-from evenhand.recipes.molincb import molincb as molincb
 from evenhand.recipes.pgd import mixed_oracle as mixed_oracle, pgd as pgd, pgd_adaptive as pgd_adaptive
 from evenhand.recipes.primal_lp import primal_lp as primal_lp
 from evenhand.recipes.rankings import (
@@ -49,8 +49,6 @@ from evenhand.recipes.square_cbwk import (
     square_cbwk as square_cbwk,
     two_stage_square_cbwk as two_stage_square_cbwk,
 )
-from evenhand.recipes.ucb import ucb as ucb
 from evenhand.recipes.ucb_bwcr import ucb_bwcr as ucb_bwcr, ucb_bwk as ucb_bwk
-from evenhand.recipes.uniform import uniform as uniform
 
 __all__ = registry.public(__name__)

@@ -30,7 +30,7 @@ from evenhand.goals.linear_reward import Intervals, LinearReward
 from evenhand.models.base import Model
 from evenhand.objectives import DistancePenalty, Linear, Moreau, Smoothing
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Region, constraint_rows, tightened
+from evenhand.problem.constraints import Region, constraint_rows, tighten
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select
 from evenhand.recipes.terms import Terms, in_units_of_plays
@@ -43,7 +43,7 @@ TOGETHER = "budgets, floors and convex sets only, as constraints by group are no
 How = Literal["primal", "dual", "ucb"]
 
 
-class Kept(NamedTuple):
+class SetRows(NamedTuple):
     """Rows whose averages are to be in a set, both in units of what one play can add."""
 
     rows: Rows
@@ -71,7 +71,7 @@ def for_constraints(
         InvalidInput: constraints by group, or a margin that leaves nothing of a budget or a set.
     """
     one_of("constraints_by", updates, ("primal", "dual"))
-    rows, bound, placed = terms.apart(margin)
+    rows, bound, placed = terms.rows_and_sets(margin)
     _refuse_shares(terms.problem, rows)
     kept = [*_sums(terms.problem, rows, bound), *(_set(terms.problem, region) for region in placed)]
     if updates == "dual":
@@ -95,7 +95,7 @@ def _refuse_shares(problem: Problem, rows: Rows) -> None:
         raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
 
 
-def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[Kept]:
+def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[SetRows]:
     """Collect all rows in the set below their bounds, `()->(d)`; [] without any; equal rows count once."""
     rows, bound = in_units_of_plays(problem, rows, bound)
     alike: dict[bytes, int] = {}
@@ -106,17 +106,17 @@ def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[Kept]:
         return []
     kept, bounds = rows.take(which), tuple(bound[which].tolist())
     names = tuple(n if kept.names.count(n) == 1 else f"{n} ({i})" for i, n in enumerate(kept.names))
-    return [Kept(replace(kept, names=names), Box.below(bounds), bounds, None)]
+    return [SetRows(replace(kept, names=names), Box.below(bounds), bounds, None)]
 
 
-def _set(problem: Problem, region: Region) -> Kept:
+def _set(problem: Problem, region: Region) -> SetRows:
     """Return the outcomes of a convex set, and the set."""
     low, high = problem.ranges(region.outcomes, plays=1)
     width = np.where(np.isfinite(high - low) & (high > low), high - low, 1.0)
     within, unit = units.in_units(region.within, width)
     rows, near = in_units(select(problem, region.outcomes), np.array(problem.middle(region.outcomes)), unit)
     ends = tuple(tuple((end / unit).tolist()) for end in problem.ranges(region.outcomes))
-    return Kept(rows, within, tuple(within.project(near).tolist()), ends)  # type: ignore[arg-type]
+    return SetRows(rows, within, tuple(within.project(near).tolist()), ends)  # type: ignore[arg-type]
 
 
 def both_sides(
@@ -149,7 +149,7 @@ def both_sides(
     wanted = readings(slope)
     if constraints_by == "ucb" and problem.subject_to:
         off = terms.fluctuation if margin is None else margin
-        rows, bound = constraint_rows(problem, tightened(problem, margin), off)
+        rows, bound = constraint_rows(problem, tighten(problem, margin), off)
         _refuse_shares(problem, rows)
         rows, bound = in_units_of_plays(problem, rows, bound)
         return (slope, Intervals(rows=rows, ends="lower")), LinearProgram(wanted, tuple(bound.tolist()))

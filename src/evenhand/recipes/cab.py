@@ -23,7 +23,7 @@ from evenhand.core.catalogue import named
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes._allocating import allocating, theoretical_constants
+from evenhand.recipes.allocation import allocating, theoretical_constants
 from evenhand.recipes.terms import Terms
 from evenhand.welfare import Curve, Greedy, Linear, Oracle, Proportional
 

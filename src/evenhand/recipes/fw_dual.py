@@ -68,7 +68,7 @@ def fw_dual(
     >>> fw_dual(MultiObjective().problem, Ridge(n_features=10, n_outcomes=5, width=Fixed(0.1))).name
     'fw_dual'
     """
-    goals = _priced(problem, smoothing, step, margin, hard, "row")
+    goals = _goals(problem, smoothing, step, margin, hard, "row")
     choice = Staged(warmup, TopK(problem.n_plays))
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name=name or "fw_dual")
 
@@ -121,7 +121,7 @@ def fw_rank(
     >>> fw_rank(world.problem, Logistic(n_features=world.n_features), Gibbs(0.1, n_plays=1)).name
     'fw_rank'
     """
-    goals = _priced(problem, smoothing, step, margin, hard, "net")
+    goals = _goals(problem, smoothing, step, margin, hard, "net")
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name=name or "fw_rank")
 
 
@@ -178,7 +178,7 @@ def fw_linucb_rank(
     return fw_rank(problem, model, best, smoothing=smoothing, step=step, margin=margin, hard=hard, name=name)
 
 
-def _priced(
+def _goals(
     problem: Problem,
     smoothing: Smoothing | None,
     step: float | None,

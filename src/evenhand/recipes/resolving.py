@@ -9,7 +9,7 @@ from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal
-from evenhand.goals.comparison import compared
+from evenhand.goals.comparison import comparison
 from evenhand.goals.resolving import Resolving
 from evenhand.models.advised import advised
 from evenhand.models.base import Model
@@ -20,7 +20,7 @@ from evenhand.recipes.terms import Terms
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class LotteryRounds:
     """The rounds that a known lottery plays, as parts of a policy."""
 
     rounds: KnownRounds
@@ -38,7 +38,7 @@ class Known:
 
     def compared(self) -> tuple[Goal, ...]:
         """Books of the rounds held out, beside the others; () if there are none."""
-        return (compared(self.rounds.problem),) if self.rounds.share > 0.0 else ()
+        return (comparison(self.rounds.problem),) if self.rounds.share > 0.0 else ()
 
     def evaluable(self, model: Model) -> Model:
         """Return the model; refuse one that draws parameters beside a floor, as probabilities are unknown then."""
@@ -109,7 +109,7 @@ def resolving(
     """
     terms, model = Terms(problem), advised(problem) if model is None else model
     objective = terms.objective
-    apart = Known(rounds=known_rounds(problem, holdout, explore).payable(warmup))
+    apart = LotteryRounds(rounds=known_rounds(problem, holdout, explore).payable(warmup))
     plan = terms.constrained(
         lambda: Resolving(
             problem=problem,

@@ -22,7 +22,7 @@ from evenhand.models.oracles import TwoOracles
 from evenhand.models.sklearn import as_model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes._hedging import evened, hedge_step
+from evenhand.recipes.hedge import even_budgets, hedge_step
 from evenhand.recipes.terms import Terms
 
 
@@ -54,7 +54,7 @@ def square_cbwk(
     sqrt(A T Reg_c) for budgets of order T (Theorem 3.1); with any Z >= T OPT / B and the rate for it, of order (Z + 1)
     sqrt(A T (Reg_r + Reg_c + ln(d T))) (Theorem A.1). Budgets are never exceeded.
     Deviations: the stopping rule is exact: an arm is masked when its worst case exceeds what is left. Budgets are
-    scaled to be equal (`recipes._hedging.evened`).
+    scaled to be equal (`recipes.hedge.even_budgets`).
 
     Args:
         problem: with budgets; costs may be learned or known.
@@ -75,7 +75,7 @@ def square_cbwk(
     'square_cbwk'
     """
     choice = InverseGap(rate, problem.n_plays)
-    return _priced(problem, model, choice, "net", max_price, step, name or "square_cbwk")  # no bonus is read
+    return _policy(problem, model, choice, "net", max_price, step, name or "square_cbwk")  # no bonus is read
 
 
 @named(
@@ -106,7 +106,7 @@ def lin_cbwk(
     one of least priced cost: where costs are known, nothing but what is free is played, as prices of the source's
     updates are never 0. `resolving` plays its plan's lottery instead.
     Deviation: every cost has its own lower confidence bound; the source bounds the priced sum, which is the same if
-    all outcomes share one width. Budgets are scaled to be equal (`recipes._hedging.evened`).
+    all outcomes share one width. Budgets are scaled to be equal (`recipes.hedge.even_budgets`).
 
     Args:
         problem: with budgets; costs may be learned or known.
@@ -118,10 +118,10 @@ def lin_cbwk(
     >>> lin_cbwk(FixedContexts().problem, Ridge(n_features=52, n_outcomes=5, width=Fixed(7.2))).name
     'lin_cbwk'
     """
-    return _priced(problem, model, TopK(problem.n_plays), "row", max_price, step, name or "lin_cbwk")
+    return _policy(problem, model, TopK(problem.n_plays), "row", max_price, step, name or "lin_cbwk")
 
 
-def _priced(
+def _policy(
     problem: Problem,
     model: Model,
     choice: Choice,
@@ -132,7 +132,7 @@ def _priced(
 ) -> Policy:
     """Choose by rewards minus priced costs, prices by exponentiated gradient; hard budgets."""
     terms = Terms(problem).with_budgets()
-    hedge = evened(terms).prices(max_price, step, optimism)
+    hedge = even_budgets(terms).prices(max_price, step, optimism)
     return Policy(
         problem=problem, model=model, goals=(terms.reward, hedge, *terms.limits(True)), choice=choice, name=name
     )

@@ -18,8 +18,8 @@ from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.objectives import DistancePenalty, Moreau, Smoothing, WeightedSum
 from evenhand.planning.pace import Pace
-from evenhand.problem.constraints import Region, rows_and_sets, tightened
-from evenhand.problem.constraints.stated import bounds, refuse_sets, slack_rows
+from evenhand.problem.constraints import Region, rows_and_sets, tighten
+from evenhand.problem.constraints.statements import bounds, refuse_sets, slack_rows
 from evenhand.problem.feasible import reach, sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
@@ -178,10 +178,10 @@ class Terms:
         refuse_sets(self.problem.stated)
         return self.problem.demands.rows, self.less(margin)
 
-    def apart(self, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
+    def rows_and_sets(self, margin: float | None) -> tuple[Rows, Floats, tuple[Region, ...]]:
         """State constraints on sums as rows and the others as sets, all less a margin; by default sets lose nothing."""
         off = self.fluctuation if margin is None else margin
-        return rows_and_sets(self.problem, tightened(self.problem, margin), off)
+        return rows_and_sets(self.problem, tighten(self.problem, margin), off)
 
     def priced(self, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
         """State all constraints as rows in units of the most that one play can add to each row, `(N)->(D)`.

@@ -70,7 +70,7 @@ def ucb_bwcr(
     'ucb_bwcr'
     """
     terms = Terms(problem)
-    rows, bound, sets = terms.apart(margin)
+    rows, bound, sets = terms.rows_and_sets(margin)
     placed = select(problem, tuple(name for region in sets for name in region.outcomes))
     if rows.by_share.any() or placed.by_group:
         expected = "budgets, floors and convex sets, as constraints by group are not supported"

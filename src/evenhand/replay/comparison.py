@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.core.faces import amount
-from evenhand.logs.checks import Checks, refusal, scope, told
+from evenhand.logs.checks import refusal, scope
 from evenhand.logs.settings import BLIND
-from evenhand.problem.problem import Problem
 from evenhand.replay.execution import Runs
 from evenhand.replay.measures import ALL, SERVED, Cell, Difference
+from evenhand.replay.report import ReplayResult
 from evenhand.replay.tables import beyond, differences, most, others, plain_legend, uses
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance, of_rounds
-from evenhand.report.leaving import leave
-from evenhand.report.page import Page, Part
-from evenhand.report.quantities import objective_name
-from evenhand.report.results import Measurement, Results
+from evenhand.report.page import Part
+from evenhand.report.results import Measurement, Records, Results
 from evenhand.report.summary import number
 from evenhand.report.tables import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 OF_BUDGET = " of budget"  # how the names of measures end that say how much of a budget was used
 _SLACK = 1e-9  # of a budget, for sums that were rounded
@@ -53,42 +43,26 @@ class Line(NamedTuple):
     limit: float | None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Replays:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Replays(ReplayResult):
     """Several recipes within several budgets on one log; print it to see its table.
 
     Args:
-        log, problem_file: names of the files.
-        problem: the problem of the file.
+        log, problem_file, problem, missing, rows, averages, checks, notes: as of `ReplayResult`.
         cells: one per budget and recipe, those of the first budget first.
-        missing: what was not run because of an interrupt.
-        rows: the number of rows of the log that were used.
-        averages: what the log says of policies that play without a replay, in a sentence.
-        checks: what is wrong with the log, a sentence each; None if nothing was found.
-        notes: remarks about the log and the recipes.
         runs: the shuffles and resamples of each cell.
     """
 
-    log: str
-    problem_file: str
-    problem: Problem
+    kind: ClassVar[str] = "replay of several"
+    per: ClassVar[str] = "per policy and budget"
+
     cells: tuple[Cell, ...]
-    missing: tuple[str, ...]
-    rows: int
-    averages: str
-    checks: Checks
-    notes: tuple[str, ...]
     runs: Runs
 
     @property
-    def interrupted(self) -> bool:
-        """Whether cells are missing because of an interrupt."""
-        return bool(self.missing)
-
-    @property
-    def objective(self) -> str:
-        """The name of what is maximised."""
-        return objective_name(self.problem)
+    def sampling(self) -> Runs:
+        """The shuffles of the log and the resamples of its rows."""
+        return self.runs
 
     def __getitem__(self, key: str | tuple[str, float]) -> Cell:
         """Find a cell by its recipe, or by its recipe and its rate."""
@@ -110,22 +84,14 @@ class Replays:
         """What recipes are compared with: the first one, and `uniform`."""
         return tuple(dict.fromkeys([self.cells[0].policy, BLIND])) if self.cells else ()
 
-    def summary(self) -> str:
-        """Return the result in a few sentences."""
-        return " ".join([f"{self.headline()}.", *self._sentences()])
-
     @property
-    def _allowed(self) -> tuple[Allowance, ...]:
+    def allowed(self) -> tuple[Allowance, ...]:
         """The budget of the file, or each of several by which it was replaced."""
         rates = dict.fromkeys(cell.rate for cell in self.cells if cell.rate is not None)
         return tuple(a._replace(rate=rate or a.rate) for a in of_rounds(self.problem) for rate in rates or [None])
 
-    def _sentences(self) -> Iterator[str]:
-        if self.interrupted:
-            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
-        yield from (f"{line}." for line in self._totals())
-        yield from allowances.sentences(self._allowed)
-        yield f"{self.averages}."
+    def details(self) -> Iterator[str]:
+        """Yield who used more than a budget, did not serve all rounds, or came to the end of the log."""
         yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
@@ -133,8 +99,8 @@ class Replays:
                 yield f"{cell.name} served {served.mean:.1%} of the rounds; the others count 0."
         yield from (f"{line}." for line in self._short())
 
-    def _totals(self) -> Iterator[str]:
-        """Say what recipes bring over the horizon, if the log can tell."""
+    def totals(self) -> Iterator[str]:
+        """Yield what recipes bring over the horizon, if the log can tell."""
         if refusal(self.checks) is None and self.cells:
             means = {cell.name: cell.digest(self.objective).mean for cell in self.cells}
             yield from allowances.over_horizon(self.problem, means, None, BLIND, scope(self.checks))
@@ -156,13 +122,9 @@ class Replays:
                     mean, se, low, high = difference
                     yield Line(*at, self.objective, other, mean, se, low, high, None, None)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per line of `lines`.
-
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        return data_frame([tuple(line) for line in self.lines()], list(Line._fields))
+    def records(self) -> Records:
+        """Return a row per line of `lines`."""
+        return Records(Line._fields, self.lines())
 
     def headline(self) -> str:
         """State the result in a sentence, if the log can tell it."""
@@ -193,31 +155,18 @@ class Replays:
         """Return the differences of two recipes, one per budget."""
         return [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
 
-    def __str__(self) -> str:
-        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
-        resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
-        per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
-        head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
-        parts.append(
-            "\n".join(
-                [head, *allowances.lines(self._allowed), *told(self.checks), *(f"note: {note}" for note in self.notes)]
-            )
-        )
+    def text(self) -> str:
+        """Return what is printed: the headline, the table, and which runs ended early or used too much."""
+        parts = self.opening()
         if self.cells:
-            parts += [
-                "\n".join([self.headline(), *self._totals()]),
-                str(Table(*self._table())),
-                plain_legend(self.runs.bootstrap),
-            ]
-            parts += ["\n".join(found)] if (found := [*self._spent(), *self._short()]) else []
-        return "\n\n".join(parts)
+            parts += ["\n".join([self.headline(), *self.totals()]), *map(str, self.tables())]
+            parts += [plain_legend(self.runs.bootstrap), "\n".join([*self._spent(), *self._short()])]
+        return "\n\n".join(filter(None, parts))
 
-    def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
-
-    def _repr_html_(self) -> str:
-        head, rows = self._table() if self.cells else ([], [])
-        return faces.table(f"{self.log}: {self.headline()}", rows, head)
+    def tables(self) -> Iterator[Table]:
+        """Yield the table, if anything has finished."""
+        if self.cells:
+            yield Table(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """Make a row per cell: the objective, its differences, budgets, constraints, and rounds that were served."""
@@ -264,84 +213,35 @@ class Replays:
                 yield f"{cell.name}: {short.sum()} of {len(short)} runs came to the end of the log, from round {at} on"
 
     def results(self) -> Results:
-        """Collect the rows of `results.json`."""
-        settings: dict[str, object] = {
-            "log": self.log,
-            "problem": self.problem_file,
-            "rows": self.rows,
-            "horizon": self.problem.horizon,
-            "replicas": self.runs.replicas,
-            "bootstrap": self.runs.bootstrap,
-            "seed": self.runs.seed,
-            "result": self.headline(),
-        } | allowances.setting(self._allowed)
-        se = "of the mean over the shuffles, for the population behind the log"
-        found = Results(
-            "replay of several", settings, interrupted=self.interrupted, se_of=se, notes=self.notes, checks=self.checks
-        )
+        """Collect the rows of `results.json`, whose settings have the headline too."""
+        found = super().results()
+        return replace(found, settings=found.settings | {"result": self.headline()})
+
+    def measurements(self) -> Iterator[Measurement]:
+        """Yield every measure and difference, and the ends of its interval."""
         for line in self.lines():
             name = f"{line.measure} beyond {line.beyond}" if line.beyond else line.measure
             at = {} if line.budget is None else {"budget": line.budget}
-            found.rows.append(Measurement(line.policy, at, name, line.mean, line.se, line.worst))
-            for end in ("low", "high"):
-                value = getattr(line, end)
-                if value is not None:
-                    found.rows.append(Measurement(line.policy, at, f"{name}: {end} end of 95 %", value))
-        return found
+            yield Measurement(line.policy, at, name, line.mean, line.se, line.worst)
+            for side, end in (("low", line.low), ("high", line.high)):
+                if end is not None:
+                    yield Measurement(line.policy, at, f"{name}: {side} end of 95 %", end)
 
-    def plot(self) -> Figure:
-        """Draw the differences with their intervals, and the budgets that were used.
-
-        Raises:
-            MissingExtra: matplotlib is not installed.
-        """
-        from evenhand.report.plots import figure_of  # matplotlib only when asked for
-
-        return figure_of(self._drawn())
-
-    def _drawn(self) -> list[Axes]:
-        from evenhand.replay.pictures import draw_several
-
-        beyond = {p: [self.beyond(cell, p) for cell in self.cells] for p in self.references}
-        known = {p: found for p, found in beyond.items() if any(d is not None for d in found)}
-        return draw_several(self.cells, known, self.objective, self.headline())
-
-    def page(self, command: str = "") -> Page:
-        """Return the report, which states the command that made it."""
-        parts: list[Part] = []
-        if self.cells:
-            for other in self.references:
-                pairs = ((cell, self.beyond(cell, other)) for cell in self.cells)
-                found = [d.named(cell.name) for cell, d in pairs if d is not None]
-                if found:
-                    parts += differences(f"{self.objective} per round beyond {other}", found)
-            parts += others("All recipes and budgets", [Table(*self._table())], "")
-            names = [cell.name for cell in self.cells]
-            used = [name for name in self.cells[0].measures if name.endswith(OF_BUDGET)]
-            of = {n: [c.digest(n).mean if n in c.measures else None for c in self.cells] for n in (*used, SERVED)}
-            short = any(part is not None and part < ALL for part in of[SERVED])
-            parts += uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]} if short else {}, ())
-        return Page(
-            title=self.headline(),
-            sentences=tuple(self._sentences()),
-            notes=(*told(self.checks), *self.notes),
-            parts=tuple(parts),
-            command=command,
-            settings={k: z for k, z in self.results().settings.items() if k != "result"},
-        )
-
-    def write(self, out: Path, command: str = "") -> list[Path]:
-        """Write results.json, report.html, a picture and replay.parquet, the last two if possible, into a folder.
-
-        Raises:
-            InvalidInput: a file cannot be written.
-        """
-        written = leave(out, self.results(), "replay", self.to_frame, self.page(command))
-        if self.cells and has_matplotlib():
-            from evenhand.report.plots import save
-
-            written.append(save(self._drawn(), out / "replay.png"))
-        return written
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the page: differences to each reference, the table, budgets and rounds."""
+        if not self.cells:
+            return
+        for other in self.references:
+            pairs = ((cell, self.beyond(cell, other)) for cell in self.cells)
+            found = [d.named(cell.name) for cell, d in pairs if d is not None]
+            if found:
+                yield from differences(f"{self.objective} per round beyond {other}", found)
+        yield from others("All recipes and budgets", self.tables(), "")
+        names = [cell.name for cell in self.cells]
+        used = [name for name in self.cells[0].measures if name.endswith(OF_BUDGET)]
+        of = {n: [c.digest(n).mean if n in c.measures else None for c in self.cells] for n in (*used, SERVED)}
+        short = any(part is not None and part < ALL for part in of[SERVED])
+        yield from uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]} if short else {}, ())
 
 
 def _cells(d: Difference | None, error: bool) -> list[str]:

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import math
 import textwrap
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
-from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
-from evenhand.logs.checks import Checks, refusal, scope, told
+from evenhand.logs.checks import Checks, refusal, scope
 from evenhand.logs.settings import BLIND, Settings
 from evenhand.policy.standings import Standing
+from evenhand.problem.constraints import by_group
+from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import measures as spans, tables as legends
+from evenhand.replay.execution import Runs
 from evenhand.replay.measures import ALL, SERVED, Difference, Digest, Measure, Run, measures
 from evenhand.replay.tables import Tables, differences, others, uses
-from evenhand.report import allowances
+from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance, of_rounds
-from evenhand.report.credit_lines import with_credit
+from evenhand.report.charts import Bar
 from evenhand.report.intervals import Interval
-from evenhand.report.page import Page, Part
+from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
-from evenhand.report.results import Measurement, Results
-from evenhand.report.summary import Ending, endings, number
+from evenhand.report.results import Evaluation, Measurement, Records, warnings
+from evenhand.report.summary import Ending, endings, with_credit
 from evenhand.report.tables import Table
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-
 WIDTH = 120  # characters of a line
+SPANS = (
+    "Bars are parts of what each span allows or asks for, on average over the shuffles; at the line it is all of it."
+)
 
 
 class Line(NamedTuple):
@@ -54,45 +54,125 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Replay:
-    """The result of a replay; print it to see its tables.
+class ReplayResult(Evaluation):
+    """A result by runs of policies on a log.
 
     Args:
         log, problem_file: names of the files.
         problem: the problem of the file.
-        settings: the recipe and the model under test.
-        runs: one per system, the policy under test first.
-        missing: systems that were not run because of an interrupt.
+        missing: what was not run because of an interrupt.
         rows: the number of rows of the log that were used.
-        left_out_rows: the number of rows that were left out.
-        left_out: one line per reason for leaving out rows.
         averages: what the log says of policies that play without a replay, in a sentence.
         checks: what is wrong with the log, a sentence each; None if nothing was found.
-        notes: remarks about the log.
-        shuffles, bootstrap: runs per system.
-        seed: the seed of all random numbers.
+        notes: remarks about the log and the policies.
     """
+
+    name: ClassVar[str] = "replay"
+    errors: ClassVar[str] = "of the mean over the shuffles, for the population behind the log"
+    per: ClassVar[str]  # what has so many runs
 
     log: str
     problem_file: str
     problem: Problem
-    settings: Settings
-    runs: tuple[Run, ...]
     missing: tuple[str, ...]
     rows: int
-    left_out_rows: int
-    left_out: tuple[str, ...]
     averages: str
     checks: Checks
     notes: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def sampling(self) -> Runs:
+        """The shuffles of the log and the resamples of its rows."""
+
+    @abstractmethod
+    def totals(self) -> Iterator[str]:
+        """Yield what policies bring over the horizon, if the log can tell."""
+
+    @abstractmethod
+    def details(self) -> Iterator[str]:
+        """Yield sentences on budgets and rounds, which follow those on what policies bring."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether something is missing because of an interrupt."""
+        return bool(self.missing)
+
+    @property
+    def objective(self) -> str:
+        """The name of what is maximised."""
+        return objective_name(self.problem)
+
+    @property
+    def allowed(self) -> tuple[Allowance, ...]:
+        """What the budgets of the file allow."""
+        return of_rounds(self.problem)
+
+    def inputs(self) -> dict[str, object]:
+        """Return what the numbers depend on, by name."""
+        own = {"log": self.log, "problem": self.problem_file, "rows": self.rows, "horizon": self.problem.horizon}
+        return own | asdict(self.sampling) | allowances.setting(self.allowed)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentences that follow the headline."""
+        if self.interrupted:
+            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
+        yield from (f"{line}." for line in self.totals())
+        yield from allowances.sentences(self.allowed)
+        yield f"{self.averages}."
+        yield from self.details()
+
+    def heading(self) -> Iterator[str]:
+        """Yield the lines above the tables: runs, budgets, rows that were left out, what is wrong, and remarks."""
+        runs, horizon = self.sampling, f"{self.problem.horizon:,} accepted rounds"
+        length = f"horizon {horizon}" if self.problem.until is None else f"about {horizon} until {self.problem.until}"
+        resamples = f" and {runs.bootstrap} bootstrap resamples" if runs.bootstrap else ""
+        many = f"{self.per} {runs.replicas} shuffles{resamples}, seed {runs.seed}"
+        yield f"{self.log}: {self.rows:,} rows, {length}; {many}"
+        yield from allowances.lines(self.allowed)
+        yield from self.omissions()
+        yield from warnings(self.checks)
+        yield from (f"note: {note}" for note in self.notes)
+
+    def omissions(self) -> Iterator[str]:
+        """Yield which rows were left out."""
+        yield from ()
+
+    def opening(self) -> list[str]:
+        """Return the first blocks of a text: what is missing, and the heading."""
+        missing = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.missing else []
+        return [*missing, "\n".join(self.heading())]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Replay(ReplayResult):
+    """The result of a replay; print it to see its tables.
+
+    Args:
+        log, problem_file, problem, missing, rows, averages, checks, notes: as of `ReplayResult`.
+        settings: the recipe and the model under test.
+        runs: one per system, the policy under test first.
+        left_out_rows: the number of rows that were left out.
+        left_out: one line per reason for leaving out rows.
+        shuffles, bootstrap: runs per system.
+        seed: the seed of all random numbers.
+    """
+
+    kind: ClassVar[str] = "replay"
+    per: ClassVar[str] = "per system"
+
+    settings: Settings
+    runs: tuple[Run, ...]
+    left_out_rows: int
+    left_out: tuple[str, ...]
     shuffles: int
     bootstrap: int
     seed: int
 
     @property
-    def interrupted(self) -> bool:
-        """Whether systems are missing because of an interrupt."""
-        return bool(self.missing)
+    def sampling(self) -> Runs:
+        """The shuffles of the log and the resamples of its rows."""
+        return Runs(replicas=self.shuffles, bootstrap=self.bootstrap, seed=self.seed)
 
     @cached_property
     def measured(self) -> dict[str, dict[str, tuple[Measure, Digest]]]:
@@ -101,7 +181,7 @@ class Replay:
         return {r.name: {m.name: (m, r.digest(m)) for m in measures(self.problem, r, blind)} for r in self.runs}
 
     @cached_property
-    def tables(self) -> Tables:
+    def layout(self) -> Tables:
         """The tables of measures."""
         return Tables(problem=self.problem, measured=self.measured, bootstrap=self.bootstrap)
 
@@ -117,7 +197,7 @@ class Replay:
             return "Nothing has finished"
         if (refused := refusal(self.checks)) is not None:
             return refused
-        first, name = self.runs[0].name, objective_name(self.problem)
+        first, name = self.runs[0].name, self.objective
         beyond, part = self.beyond(first), self.served.get(first)
         served = "" if part is None else f"; it served {part:.1%} of the rounds"
         if beyond is None:
@@ -126,55 +206,35 @@ class Replay:
             result = f"{first} brings {beyond.words(f' {name} per round beyond {BLIND}')}{served}"
         return f"{scope(self.checks)}{result}"
 
-    def results(self) -> Results:
-        """Collect the rows of `results.json`; spreads and standard errors over shuffles are separate metrics."""
-        settings = {
-            "log": self.log,
-            "problem": self.problem_file,
-            "rows": self.rows,
-            "left_out": list(self.left_out),
-            "horizon": self.problem.horizon,
-            "replicas": self.shuffles,
-            "bootstrap": self.bootstrap,
-            "seed": self.seed,
-            "policy": self.settings.to_dict(),
-        } | allowances.setting(self._allowed)
-        se = "of the mean over the shuffles, for the population behind the log"
-        results = Results(
-            "replay", settings, interrupted=self.interrupted, se_of=se, notes=self.notes, checks=self.checks
-        )
-        for system, found in self.measured.items():
-            for name, (_, d) in found.items():
-                results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst))
-                for title, value in (("spread over shuffles", d.spread), ("se over shuffles of this log", d.se_log)):
-                    if value is not None:
-                        results.rows.append(Measurement(system, {}, f"{name}: {title}", value))
-        return results
+    def inputs(self) -> dict[str, object]:
+        """Return what the numbers depend on, by name."""
+        return super().inputs() | {"left_out": list(self.left_out), "policy": self.settings.to_dict()}
 
-    def summary(self) -> str:
-        """Return the result in a few sentences."""
-        return " ".join([f"{self.headline()}.", *self._sentences()])
+    def measurements(self) -> Iterator[Measurement]:
+        """Yield every measure; its spread and its standard error over shuffles are metrics of their own."""
+        for line in self.lines():
+            yield Measurement(line.system, {}, line.measure, line.mean, line.se, line.worst)
+            for title, value in (("spread over shuffles", line.spread), ("se over shuffles of this log", line.se_log)):
+                if value is not None:
+                    yield Measurement(line.system, {}, f"{line.measure}: {title}", value)
 
-    def _sentences(self) -> Iterator[str]:
-        if self.interrupted:
-            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
-        if self.runs:
-            yield from (f"{line}." for line in self._totals())
-            yield from allowances.sentences(self._allowed)
-            yield f"{self.averages}."
-            found = self.measured[self.runs[0].name]
-            for s in self.tables.budgets:
-                d = found[f"{s.outcome} used"][1]
-                mean, total, most = (amount(z, 6) for z in (d.mean, s.total, d.worst or 0.0))
-                yield f"{s.outcome}: {mean} of {total} used on average, {most} at most."
-            yield from (" ".join(line.split()) for line in self._promises())
-            for name, part in self.served.items():
-                yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
+    def details(self) -> Iterator[str]:
+        """Yield what the policy under test used, what it keeps, and who did not serve all rounds."""
+        if not self.runs:
+            return
+        found = self.measured[self.runs[0].name]
+        for s in self.layout.budgets:
+            d = found[f"{s.outcome} used"][1]
+            mean, total, most = (amount(z, 6) for z in (d.mean, s.total, d.worst or 0.0))
+            yield f"{s.outcome}: {mean} of {total} used on average, {most} at most."
+        yield from (" ".join(line.split()) for line in self._promises())
+        for name, part in self.served.items():
+            yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
 
-    def _totals(self) -> Iterator[str]:
-        """Say what systems bring over the horizon, if the log can tell."""
-        name, first = objective_name(self.problem), self.runs[0].name
-        if refusal(self.checks) is None:
+    def totals(self) -> Iterator[str]:
+        """Yield what systems bring over the horizon, if the log can tell."""
+        if self.runs and refusal(self.checks) is None:
+            name, first = self.objective, self.runs[0].name
             means = {system: found[name][1].mean for system, found in self.measured.items()}
             yield from allowances.over_horizon(self.problem, means, self.beyond(first), BLIND, scope(self.checks))
 
@@ -186,75 +246,58 @@ class Replay:
             for name, (m, d) in found.items()
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per line of `lines`.
+    def records(self) -> Records:
+        """Return a row per line of `lines`."""
+        return Records(Line._fields, self.lines())
 
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        return data_frame([tuple(line) for line in self.lines()], list(Line._fields))
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the page: differences, uses, limits, groups, spans of time, and rounds."""
+        if not self.runs:
+            return
+        names, layout = [run.name for run in self.runs], self.layout
+        title = f"{self.objective} per round beyond {BLIND}"
+        yield from differences(title, [d for d in map(self.beyond, names) if d is not None], layout.objective())
+        marks = {SERVED: [self.measured[n][SERVED][1].mean for n in names]} if self.served else {}
+        yield from uses(names, layout.used(), marks, tuple(layout.outcomes()))
+        yield from others("Limits and groups", layout.limits(), "\n".join(self._promises()))
+        yield from (self._groups(c, by) for c, by in by_group(self.problem.subject_to))
+        yield from others("Spans of time", [], "\n\n".join(self._spans()))
+        yield from self._span_charts()
+        yield from others("Rounds", [layout.lengths()], "\n".join(self._ends()))
+        yield from others("What the columns mean", [], self._legend())
 
-    def plot(self) -> Figure:
-        """Draw what every system brings beyond `uniform`, what it used of budgets, and what groups got.
+    def _groups(self, c: OneOutcome, by: str) -> Part:
+        """Draw what groups get of the outcome of a constraint."""
+        groups = next(g.names for g in self.problem.groups if g.name == by)
+        bars = [
+            Bar(f"{system}: {group}", mean := found[f"{c.outcome} rate {by}={group}"][1].mean, f"{mean:.4f}", hue)
+            for system, found in self.measured.items()
+            for hue, group in enumerate(groups)
+        ]
+        least = next(s.limit for s in self.problem.stated if s.constraint is c) if c.worst == "low" else None
+        return Part(title=f"{c.outcome} per case, by {by}", chart=charts.bars(bars, least), keys=charts.keys(groups))
 
-        Raises:
-            MissingExtra: matplotlib is not installed.
-        """
-        from evenhand.replay.pictures import draw  # matplotlib only when asked for
-        from evenhand.report.plots import figure_of
+    def _span_charts(self) -> Iterator[Part]:
+        """Draw what the policy under test used or reached in every span of time, beside its limits."""
+        for s in spans.summed(self.problem):
+            use = spans.used(self.runs[0].trace, s)
+            if use is not None:
+                each = zip(spans.names(self.problem, s), use[: self.shuffles].mean(0), spans.limits(s), strict=True)
+                bars = [Bar(span, x / z, f"{amount(x, 3)} of {amount(z, 3)}") for span, x, z in each if z]
+                title = f"{spans.title(s)}, by {self.runs[0].name}"
+                yield Part(title=title, reading=SPANS, chart=charts.bars(bars[: spans.MOST], limit=1.0))
 
-        return figure_of(draw(self))
-
-    def page(self, command: str = "") -> Page:
-        """Return the report, which states the command that made it."""
-        parts: list[Part] = []
-        if self.runs:
-            names = [run.name for run in self.runs]
-            beyond = [d for d in map(self.beyond, names) if d is not None]
-            used = {
-                s.outcome: [self.measured[n].get(f"{s.outcome} of budget") for n in names] for s in self.tables.budgets
-            }
-            means = {str(k): [None if z is None else z[1].mean for z in found] for k, found in used.items()}
-            parts += differences(
-                f"{objective_name(self.problem)} per round beyond {BLIND}", beyond, self.tables.objective()
-            )
-            marks = {SERVED: [self.measured[n][SERVED][1].mean for n in names]} if self.served else {}
-            parts += uses(names, means, marks, tuple(self.tables.outcomes()))
-            parts += others("Limits and groups", self.tables.limits(), "\n".join(self._promises()))
-            parts += others("Spans of time", [], "\n\n".join(self._spans()))
-            parts += others("Rounds", [self.tables.lengths()], "\n".join(self._ends()))
-            parts += others("What the columns mean", [], self._legend())
-        reasons = (f"left out: {reason}" for reason in self.left_out)
-        return Page(
-            title=self.headline(),
-            sentences=tuple(self._sentences()),
-            notes=(*reasons, *told(self.checks), *self.notes),
-            parts=tuple(parts),
-            command=command,
-            settings=self.results().settings,
-        )
+    def cautions(self) -> Iterator[str]:
+        """Yield which rows were left out, what is wrong with the log, and remarks."""
+        yield from (f"left out: {reason}" for reason in self.left_out)
+        yield from super().cautions()
 
     def beyond(self, system: str) -> Interval | None:
         """Return by how much a system exceeds `uniform`, with its interval; None for that itself, or without it."""
-        found = self.measured[system].get(f"{objective_name(self.problem)} minus {BLIND}")
+        found = self.measured[system].get(f"{self.objective} minus {BLIND}")
         if found is None or system == BLIND:
             return None
         return Difference.of(found[1], self.bootstrap).named(system)
-
-    def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
-
-    def _repr_html_(self) -> str:
-        head = [name.replace("_", " ") for name in Line._fields]
-        rows = [[*line[:2], *(number(x) for x in line[2:])] for line in self.lines()]
-        return faces.table("\n".join(self._head()), rows, head)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the contents of `results.json`."""
-        return self.results().to_dict()
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, *, errors: bool = False) -> str:
         """Return the report as text.
@@ -262,12 +305,11 @@ class Replay:
         Args:
             errors: whether tables have standard errors, spreads and worst runs in place of intervals.
         """
-        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
-        parts.append("\n".join(self._head()))
+        parts = self.opening()
         if self.runs:
-            parts.append("\n".join(textwrap.fill(line, WIDTH) for line in (self.headline(), *self._totals())))
+            parts.append("\n".join(textwrap.fill(line, WIDTH) for line in (self.headline(), *self.totals())))
             legend = self._legend() if errors else legends.plain_legend(self.bootstrap)
-            parts += [*map(str, self._tables(errors)), legend, *self._promises(), "\n".join(self._ends())]
+            parts += [*self._tables(errors), legend, *self._promises(), "\n".join(self._ends())]
         return "\n\n".join(p for p in parts if p)
 
     def _legend(self) -> str:
@@ -276,36 +318,22 @@ class Replay:
         parts = {part for part in Digest._fields if any(getattr(d, part) is not None for d in shown)}
         return legends.legend(parts, self.shuffles, self.bootstrap, self.runs[0].orders)
 
-    def _head(self) -> Iterator[str]:
-        resamples = f" and {self.bootstrap} bootstrap resamples" if self.bootstrap else ""
-        yield (
-            f"{self.log}: {self.rows:,} rows, {self._length}; per system "
-            f"{self.shuffles} shuffles{resamples}, seed {self.seed}"
-        )
-        yield from allowances.lines(self._allowed)
+    def omissions(self) -> Iterator[str]:
+        """Yield which rows were left out."""
         if self.left_out_rows:
             yield f"left out of {self.rows + self.left_out_rows:,} rows:"
             yield from (f"  {reason}" for reason in self.left_out)
-        yield from told(self.checks)
-        yield from (f"note: {note}" for note in self.notes)
 
-    @property
-    def _allowed(self) -> tuple[Allowance, ...]:
-        return of_rounds(self.problem)
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables, that of the objective first."""
+        if self.runs:
+            yield from (self.layout.objective(), *self.layout.outcomes(), *self.layout.limits(), self.layout.lengths())
 
-    @property
-    def _length(self) -> str:
-        if self.problem.until is not None:
-            return f"about {self.problem.horizon:,} accepted rounds until {self.problem.until}"
-        return f"horizon {self.problem.horizon:,} accepted rounds"
-
-    def _tables(self, errors: bool) -> Iterator[Table | str]:
-        tables = replace(self.tables, errors=errors)
-        yield tables.objective()
-        yield from tables.outcomes()
+    def _tables(self, errors: bool) -> Iterator[str]:
+        tables = replace(self.layout, errors=errors)
+        yield from map(str, (tables.objective(), *tables.outcomes()))
         yield from self._spans()
-        yield from tables.limits()
-        yield tables.lengths()
+        yield from map(str, (*tables.limits(), tables.lengths()))
 
     def _spans(self) -> Iterator[str]:
         ends = {run: {m: (d.mean, d.worst) for m, (_, d) in found.items()} for run, found in self.measured.items()}
@@ -374,6 +402,6 @@ class Replay:
 def _verdict(stands: Standing) -> str:
     """Word the verdict on a constraint as `Policy.status` does, and compare a miss with the sampling error."""
     if stands.kept or stands.credit is not None or math.isinf(stands.error):
-        return stands.said
+        return stands.text
     no = "no " if stands.verdict == "close" else ""
     return f"missed, by {no}more than chance explains ({ERRORS:g} standard errors, of at most {stands.error:.4f} each)"

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import has_matplotlib
 from evenhand.core.faces import amount
 from evenhand.core.registry import closest
+from evenhand.core.signatures import checked
 from evenhand.core.validate import file, writable
 from evenhand.environments.logged import Logged, blocks
 from evenhand.logs.checks.replays import averages, of_replay, refuse_misfit
@@ -22,7 +21,7 @@ from evenhand.logs.log import Source, read_replayed, read_rows
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.settings import BLIND, recipes, systems
 from evenhand.logs.spec import Spec
-from evenhand.policy.ahead import compile_ahead
+from evenhand.policy.batch import compile_ahead
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import as_rated
 from evenhand.problem.problem import Problem
@@ -31,7 +30,6 @@ from evenhand.replay.comparison import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
 from evenhand.replay.measures import Cell
 from evenhand.replay.report import Replay
-from evenhand.report.leaving import leave
 from evenhand.run.simulation import simulate
 
 _ROWS, _UNITS = 60, 3
@@ -89,7 +87,7 @@ def replay_log(
     out = None if out is None else writable(file("out", out))
     found = replay_files(log_path, problem_path, policy, runs, Execution(progress=progress))
     if out is not None:
-        write(found, out)
+        found.write(out)
     return found
 
 
@@ -145,28 +143,6 @@ def refuse_features(policy: Policy, spec: Spec, log: Logged) -> None:
     if policy.model.n_features != log.n_features:
         expected = f"one of {log.n_features} features, as the log has"
         raise InvalidInput("policy.model", expected, f"{spec.settings.model} of {policy.model.n_features}")
-
-
-def write(found: Replay, out: Path, command: str = "") -> list[Path]:
-    """Write results.json, report.html, pictures and replay.parquet; those two only if what they need is installed.
-
-    Args:
-        found: the replay.
-        out: a folder, which is made if needed.
-        command: that made it, for the report.
-
-    Raises:
-        InvalidInput: a file cannot be written.
-    """
-    written = leave(out, found.results(), "replay", found.to_frame, found.page(command))
-    if found.runs and has_matplotlib():
-        from evenhand.replay.pictures import draw_spans
-        from evenhand.report.plots import save
-
-        written.append(save(found.plot().axes, out / "replay.png"))
-        spans = draw_spans(found, out / "spans.png")
-        written += [] if spans is None else [spans]
-    return written
 
 
 @checked

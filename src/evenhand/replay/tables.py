@@ -11,7 +11,6 @@ from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import SERVED, Difference, Digest, Measure
 from evenhand.report import charts
-from evenhand.report.charts import Bar
 from evenhand.report.intervals import Interval
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
@@ -184,11 +183,10 @@ def differences(title: str, found: Sequence[Interval], *tables: Table) -> Iterat
         yield from others(title, tables, "")
         return
     known = any(z.low is not None for z in found)
-    about = "; ".join(f"{z.name}: {z.said}" for z in found)
     yield Part(
         title=f"Differences: {title}",
         reading=DIFFERENCES if known else ALONE,
-        chart=charts.intervals(about, found),
+        chart=charts.intervals(found),
         tables=tables,
     )
 
@@ -205,17 +203,13 @@ def uses(
     for title, reading, parts in (("Budgets used", USES, budgets), ("Rounds served", "", marks)):
         if not parts:
             continue
-        bars = [
-            Bar(name, part, f"{part:.1%}", hue)
-            for i, name in enumerate(names)
-            for hue, each in enumerate(parts.values())
-            if (part := each[i]) is not None
-        ]
-        about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
-        keys = tuple((name, hue) for hue, name in enumerate(parts)) if len(parts) > 1 else ()
-        shown = tables if parts is budgets else ()
-        chart = charts.bars(about, bars, limit=1.0)
-        yield Part(title=f"{title}: {', '.join(parts)}", reading=reading, chart=chart, keys=keys, tables=shown)
+        yield Part(
+            title=f"{title}: {', '.join(parts)}",
+            reading=reading,
+            chart=charts.fractions(names, parts),
+            keys=charts.keys(parts),
+            tables=tables if parts is budgets else (),
+        )
 
 
 def others(title: str, tables: Iterable[Table], text: str) -> Iterator[Part]:

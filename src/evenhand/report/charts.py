@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from evenhand.report.drawing import (
     LETTER,
     NARROW,
     Frame,
+    Svg,
     axes,
     both,
     box,
@@ -49,20 +50,20 @@ class Course(NamedTuple):
     hue: int = 0
 
 
-def intervals(about: str, found: Sequence[Interval]) -> str:
+def intervals(found: Sequence[Interval]) -> Svg:
     """Draw a dot per number with its interval, against 0; an interval that leaves out 0 is coloured.
 
     Bounds are dashed, and may go beyond the ends of the chart.
 
-    >>> intervals("one more, one even", [Interval("a", 1.0, 0.5, 1.5), Interval("b", 0.0, -1.0, 1.0)]).count("dot more")
+    >>> intervals([Interval("a", 1.0, 0.5, 1.5), Interval("b", 0.0, -1.0, 1.0)]).count("dot more")
     2
     """
-    shown = [z for z in found if math.isfinite(z.mean)]
+    about, shown = "; ".join(f"{z.name}: {z.said}" for z in found), [z for z in found if math.isfinite(z.mean)]
     sure = [x for z in shown if z.kind != BOUNDS for x in (z.low, z.high) if x is not None]
     low, high = _range([0.0, *sure, *(z.mean for z in shown)])
     at_x = ticks(low, high)
 
-    def draw(width: float) -> str:
+    def draw(width: float) -> Svg:
         rows = _Rows(width, [z.name for z in shown], 8 * LETTER)
         at = rows.frame(low, high)
         parts = [line("grid", at.x(x), at.top, at.x(x), at.bottom) for x in at_x]
@@ -80,16 +81,16 @@ def intervals(about: str, found: Sequence[Interval]) -> str:
     return both(draw)
 
 
-def bars(about: str, found: Sequence[Bar], limit: float | None = None) -> str:
+def bars(found: Sequence[Bar], limit: float | None = None) -> Svg:
     """Draw a bar per number from 0 on, and a line at a limit.
 
-    >>> bars("half is used", [Bar("targeted", 0.5, "50 %")], limit=1.0).count('class="total"')
+    >>> bars([Bar("targeted", 0.5, "50 %")], limit=1.0).count('class="total"')
     2
     """
-    shown = [z for z in found if math.isfinite(z.value)]
+    about, shown = "; ".join(f"{z.name}: {z.words}" for z in found), [z for z in found if math.isfinite(z.value)]
     high = max([0.0, *(z.value for z in shown), *([] if limit is None else [limit])]) or 1.0
 
-    def draw(width: float) -> str:
+    def draw(width: float) -> Svg:
         rows = _Rows(width, [z.name for z in shown], LETTER * (1 + max([len(z.words) for z in shown], default=0)), 6.0)
         at, parts = rows.frame(0.0, high), []
         for i, z in enumerate(shown):
@@ -104,7 +105,30 @@ def bars(about: str, found: Sequence[Bar], limit: float | None = None) -> str:
     return both(draw)
 
 
-def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: float | None = None) -> str:
+def fractions(names: Sequence[str], parts: Mapping[str, Sequence[float | None]]) -> Svg:
+    """Draw what every name has of each of several wholes, a colour per whole; None is left out."""
+    return bars(
+        [
+            Bar(name, part, f"{part:.1%}", hue)
+            for i, name in enumerate(names)
+            for hue, each in enumerate(parts.values())
+            if (part := each[i]) is not None
+        ],
+        limit=1.0,
+    )
+
+
+def keys(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """Return names with the numbers of their colours; nothing for a single one.
+
+    >>> keys(["a", "b"]), keys(["a"])
+    ((('a', 0), ('b', 1)), ())
+    """
+    each = tuple((name, hue) for hue, name in enumerate(names))
+    return each if len(each) > 1 else ()
+
+
+def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: float | None = None) -> Svg:
     """Draw numbers over another one with bands of their intervals, and a line at a mark.
 
     The first has a filled band; the others have one where there are three at most, and thin bars where there are more.
@@ -116,7 +140,7 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
     low, high = _range(ends or [0.0])
     at_x, at_y = ticks(over[0], over[-1]), ticks(low, high)
 
-    def draw(width: float) -> str:
+    def draw(width: float) -> Svg:
         at = frame(width, (over[0], over[-1]), (low, high), _TALL, [brief(y) for y in at_y])
         parts = axes(at, labelled(at_x), labelled(at_y))
         if low < 0.0 < high:

@@ -11,6 +11,15 @@ NARROW, BROAD = 310.0, 720.0  # shown at about as many pixels, so that texts in 
 LETTER = 7.2  # an upper estimate of the width of a character at the size of the ticks
 
 
+class Svg(str):
+    """A drawing, which templates insert as it is: its texts are escaped."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
 @dataclass(frozen=True, kw_only=True)
 class Frame:
     """The plotting area in pixels, and the numbers at its edges."""
@@ -143,20 +152,31 @@ def axes(at: Frame, xs: Sequence[tuple[float, str]], ys: Sequence[tuple[float, s
     return found
 
 
-def both(draw: Callable[[float], str]) -> str:
+def both(draw: Callable[[float], Svg]) -> Svg:
     """Draw a chart in two widths, of which the style sheet shows the one that fits its place.
 
     >>> both(lambda width: svg("nothing", width, 20.0, [])).count("<svg")
     2
     """
-    return f'{draw(NARROW)}<div class="broad">{draw(BROAD)}</div>'
+    return Svg(f'{draw(NARROW)}<div class="broad">{draw(BROAD)}</div>')
 
 
-def svg(words: str, width: float, height: float, parts: Iterable[str]) -> str:
+def broad(chart: str) -> tuple[str, float]:
+    """Return the broad one of the two drawings of `both`, and its height.
+
+    >>> broad(both(lambda width: svg("nothing", width, 20.0, [])))[1]
+    20.0
+    """
+    drawing = chart.partition('<div class="broad">')[2].removesuffix("</div>")
+    view = drawing.partition('viewBox="')[2].partition('"')[0]
+    return drawing, float(view.split()[3])
+
+
+def svg(words: str, width: float, height: float, parts: Iterable[str]) -> Svg:
     """Wrap a drawing as a chart with its description in words.
 
     >>> svg("a < b", 10, 5, [])
     '<svg class="chart" role="img" aria-label="a &lt; b" viewBox="0 0 10 5"></svg>'
     """
     view = f'viewBox="0 0 {width:g} {height:g}"'
-    return f'<svg class="chart" role="img" aria-label="{escape(words)}" {view}>{"".join(parts)}</svg>'
+    return Svg(f'<svg class="chart" role="img" aria-label="{escape(words)}" {view}>{"".join(parts)}</svg>')

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.core.validate import on_disk
 from evenhand.report.charts import HUES
 from evenhand.report.tables import Table
@@ -76,7 +76,7 @@ class Page:
             InvalidInput: the file cannot be written.
         """
         text = self.html().encode("utf-8", "replace")  # a command may have bytes that are not text
-        with on_disk("out", "a file that can be written"), beside(path) as part:
+        with on_disk("out", "a file that can be written"), replacement(path) as part:
             part.write_bytes(text)
         return path
 
@@ -84,7 +84,7 @@ class Page:
         yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
         yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
         yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        style = files("evenhand.report").joinpath("page.css").read_text("utf-8")
+        style = "".join(files("evenhand.report").joinpath(z).read_text("utf-8") for z in ("charts.css", "page.css"))
         yield f"<title>{escape(self.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n<header>"
         yield f"<h1>{escape(self.title)}</h1>"
         yield from (f"<p>{escape(z)}</p>" for z in self.sentences)

@@ -9,15 +9,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.files import beside
+from evenhand.core.faces import amount
+from evenhand.core.files import replacement
 from evenhand.core.types import Floats
-from evenhand.report import curves as draw, ends, scales, style
+from evenhand.report import ends, scales, style
 from evenhand.report.quantities import Course, quantities
 from evenhand.report.style import Axes as Axes, Figure as Figure, Look
 
 WIDTH, HEIGHT = 4.6, 3.4  # of a panel without names beside it, in inches
 INSIDE = 1.1  # inches of a panel's height that its title and labels take
 SETTLED = 0.1  # the first part of the rounds, which no scale depends on
+COINCIDE = "alternating colours: curves that coincide"
 DECADES = 1000.0  # from the first to the last round of a logarithmic axis, as averages of few rounds say little
 
 
@@ -101,7 +103,7 @@ def over_rounds(
         if beside:
             ends.write(axes, ends.of(names, looks, [t.times for t in traces], means), HEIGHT - INSIDE)
     notes = [f"{t.policy}: {t.interrupted}" for t in traces if t.interrupted]
-    notes.append(draw.caption([t.under_way.shape[1] for t in traces], "mean", coincide))
+    notes.append(_caption([t.under_way.shape[1] for t in traces], "mean", coincide))
     legend = {name: look.line() for name, look in zip(names, looks, strict=True)}
     shown = legend if len(traces) > 1 and not beside else None
     style.finish(figure, "\n".join(notes), shown, headline=headline)
@@ -115,7 +117,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
         values = panel.value(trace)
         means.append(values.mean(1))
         marker = "o" if len(trace.times) == 1 else ""
-        drawn.append(draw.curve(axes, trace.policy, trace.times, means[-1], values, look, marker, 0.18))
+        drawn.append(_curve(axes, trace.policy, trace.times, means[-1], values, look, marker, 0.18))
         shown.append(means[-1][trace.times >= SETTLED * trace.times[-1]])
     shown += [np.array([level], float) for level in panel.lines.values()]
     scale = scales.limits(shown, next((i for i, look in enumerate(looks) if look.width == style.MAIN), 0))
@@ -128,12 +130,12 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
     scale = scale._replace(above=(), below=()) if panel.log else scales.within(scale, shown, low, high)
     for dashes, level in zip(((5.0, 2.0), (1.0, 1.5), (5.0, 1.5, 1.0, 1.5)), panel.lines.values(), strict=False):
         style.set_dashes(axes.axhline(level, color=style.LEVEL, lw=1.1, zorder=2.5), dashes)
-    found = draw.alternate(drawn, shown[: len(traces)], 0.0 if panel.log else high - low)
+    found = _alternate(drawn, shown[: len(traces)], 0.0 if panel.log else high - low)
     names = [*(t.policy for t in traces), *panel.lines]
-    draw.arrows(axes, scale, names, shown, drawn)
+    _arrows(axes, scale, names, shown, drawn)
     kinds = [f"{kind}: {name}" for kind, name in zip(("dashed", "dotted", "dash-dotted"), panel.lines, strict=False)]
     text = panel.title + (f" ({'; '.join(kinds)})" if kinds else "")
-    style.title(axes, "\n".join([text, *draw.notes(scale, names, shown)]), WIDTH)
+    style.title(axes, "\n".join([text, *_notes(scale, names, shown)]), WIDTH)
     style.labels(axes, "round", panel.unit, WIDTH, HEIGHT)
     if panel.log:
         scales.logarithmic(axes, "y", panel.within or [float(v) for values in shown for v in values])
@@ -185,7 +187,7 @@ def over_sweep(
             ends.write(axes, shown, HEIGHT - INSIDE)
     replicas = [c.values.shape[1] for curves in panels.values() for c in curves]
     legend = None if beside else {n: looks[n].line() for n in names}
-    style.finish(figure, caption or draw.caption(replicas, middle, coincide), legend, headline=headline)
+    style.finish(figure, caption or _caption(replicas, middle, coincide), legend, headline=headline)
     return grid
 
 
@@ -197,7 +199,7 @@ def _sweep(
     for curve in curves:
         shown.append(curve.values.mean(1) if middle == "mean" else np.median(curve.values, 1))
         alpha = 0.15 if len(curves) < 7 else 0.08
-        drawn.append(draw.curve(axes, curve.name, curve.at, shown[-1], curve.values, looks[curve.name], "o", alpha))
+        drawn.append(_curve(axes, curve.name, curve.at, shown[-1], curve.values, looks[curve.name], "o", alpha))
     names = [c.name for c in curves]
     main = next((i for i, n in enumerate(names) if looks[n].width == style.MAIN), 0)
     if log:
@@ -209,10 +211,72 @@ def _sweep(
         scale = scales.limits(shown, main)
         axes.set_ylim(*scales.pad(scale.low, scale.high))
         scales.linear(axes.yaxis, ticks=6)
-    draw.arrows(axes, scale, names, shown, drawn)
-    style.title(axes, "\n".join([title, *draw.notes(scale, names, shown)]), WIDTH)
+    _arrows(axes, scale, names, shown, drawn)
+    style.title(axes, "\n".join([title, *_notes(scale, names, shown)]), WIDTH)
     low, high = axes.get_ylim()
-    return draw.alternate(drawn, shown, 0.0 if log else high - low), shown
+    return _alternate(drawn, shown, 0.0 if log else high - low), shown
+
+
+def _caption(replicas: Sequence[int], middle: str, coincide: bool) -> str:
+    """Write the caption that explains lines and bands."""
+    most = max(replicas)
+    many = f"{most} replicas" if min(replicas) == most else f"{min(replicas)} to {most} replicas"
+    lines = f"lines: {middle} over {many}; bands: mean ± 2 standard errors of it"
+    return (lines if most > 1 else "a single replica, thus no bands") + (f"; {COINCIDE}" if coincide else "")
+
+
+def _curve(
+    axes: Axes, name: str, at: Any, middle: Floats, values: Floats, look: Look, marker: str, alpha: float
+) -> Any:
+    """Draw a line and, with several replicas, a band around their mean."""
+    (line,) = axes.plot(at, middle, label=name, color=look.color, lw=look.width, marker=marker, ms=4.0)
+    style.set_dashes(line, look.dashes)
+    line.set_zorder(1.9 if look.width == style.MAIN else 2.0)  # thin lines remain visible on the thick one
+    if values.shape[1] > 1:
+        with np.errstate(invalid="ignore", over="ignore"):
+            mean, band = values.mean(1), 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
+            band = np.where(np.isfinite(band) & (band < scales.HUGE), band, np.nan)
+        axes.fill_between(
+            at, mean - band, mean + band, color=look.color, alpha=alpha, lw=0, zorder=1.5, label=_band(line)
+        )
+    return line
+
+
+def _band(line: Any) -> str:
+    """Return the label of a curve's band; the leading _ keeps it out of legends."""
+    return f"_band {id(line)}"
+
+
+def _alternate(lines: Sequence[Any], values: Sequence[Floats], height: float) -> bool:
+    """Give coinciding curves interleaved dashes; returns whether there are any."""
+    places = scales.twins(values, height)
+    for line, (place, many) in zip(lines, places, strict=True):
+        if many > 1:
+            scales.interleave(line, place, many)
+            for band in (b for b in line.axes.collections if b.get_label() == _band(line)):
+                band.set_alpha(band.get_alpha() / many)  # the bands overlap
+    return any(many > 1 for _, many in places)
+
+
+def _notes(scale: scales.Limits, names: Sequence[str], values: Sequence[Floats]) -> list[str]:
+    """List one line per curve that the scale leaves out."""
+    return [f"off the scale: {names[i]} ({amount(_last(values[i]), 3)})" for i in (*scale.above, *scale.below)]
+
+
+def _arrows(
+    axes: Axes, scale: scales.Limits, names: Sequence[str], values: Sequence[Floats], lines: Sequence[Any]
+) -> None:
+    """Draw an arrow in the colour of each left-out curve at the edge beyond which it lies."""
+    for place, marker, which in ((1.0, "^", scale.above), (0.0, "v", scale.below)):
+        for j, i in enumerate(which):
+            color = lines[i].get_color() if i < len(lines) else style.LEVEL
+            at = 0.97 - 0.05 * j
+            axes.plot([at], [place], marker, color=color, ms=8, clip_on=False, transform=axes.transAxes, zorder=3)
+
+
+def _last(values: Floats) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite[-1]) if finite.size else float("nan")
 
 
 def figure_of(axes: Sequence[Axes]) -> Figure:
@@ -226,6 +290,6 @@ def figure_of(axes: Sequence[Axes]) -> Figure:
 def save(axes: Sequence[Axes], path: Path) -> Path:
     """Save the figure of some axes; the file appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with beside(path) as part:
+    with replacement(path) as part:
         figure_of(axes).savefig(part, dpi=130, format=path.suffix.removeprefix(".") or "png")
     return path

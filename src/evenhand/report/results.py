@@ -1,19 +1,31 @@
-"""Results of an experiment as a table and as JSON: one row per system, point of a sweep and metric."""
+"""Results: the protocol by which one is a text, a frame, files, a picture and a page; the rows of `results.json`."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from evenhand.core.files import beside
+from evenhand.core import faces
+from evenhand.core.extras import data_frame, has_parquet
+from evenhand.core.files import replacement
 from evenhand.core.types import Floats
-from evenhand.core.validate import folder, on_disk
+from evenhand.core.validate import file, folder, on_disk
+from evenhand.report.page import REPORT, Page, Part
+from evenhand.report.picture import Picture
 from evenhand.report.summary import number, standard_error, table
+from evenhand.report.tables import Table, printed
 from evenhand.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+R = TypeVar("R")
 
 
 class Measurement(NamedTuple):
@@ -81,7 +93,7 @@ class Results:
     def write(self, place: Path) -> Path:
         """Write `results.json` into a folder, which is created if needed; the file appears complete or not at all."""
         path = folder(place) / "results.json"
-        with on_disk("out", "a file that can be written"), beside(path) as part:
+        with on_disk("out", "a file that can be written"), replacement(path) as part:
             part.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         return path
 
@@ -104,6 +116,218 @@ class Results:
                 cells += [number(row.published if row else None)] if shown[m] else []
             lines.append(cells)
         return table(head, lines)
+
+
+class Result(ABC):
+    """What is said of a log, a replay or a list; print it to see its tables.
+
+    A new result states `headline`, `sentences`, `heading`, `tables`, `parts` and `inputs`, and that is all.
+    """
+
+    @abstractmethod
+    def headline(self) -> str:
+        """State the result in a sentence, without its full stop."""
+
+    @abstractmethod
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentences that follow the headline."""
+
+    @abstractmethod
+    def heading(self) -> Iterator[str]:
+        """Yield the lines above the tables of a text."""
+
+    @abstractmethod
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables, the most important one first."""
+
+    @abstractmethod
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the page, whose charts are also the picture."""
+
+    @abstractmethod
+    def inputs(self) -> dict[str, object]:
+        """Return what the numbers depend on, by name: the settings of `results.json` and of the page."""
+
+    def reading(self) -> Iterator[str]:
+        """Yield the lines below the tables of a text, which say how to read them."""
+        yield from ()
+
+    def cautions(self) -> Iterator[str]:
+        """Yield what is to be heeded before the numbers, for the page."""
+        yield from ()
+
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return " ".join([f"{self.headline()}.", *self.sentences()])
+
+    def text(self) -> str:
+        """Return what is printed: the heading, the tables, and how to read them."""
+        return printed(self.heading(), self.tables(), list(self.reading()))
+
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        return Page(
+            title=self.headline(),
+            sentences=tuple(self.sentences()),
+            notes=tuple(self.cautions()),
+            parts=tuple(self.parts()),
+            command=command,
+            settings=self.inputs(),
+        )
+
+    def plot(self) -> Picture:
+        """Return the charts of the page as one picture in SVG."""
+        return Picture(self.headline(), tuple(self.parts()))
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        first = next(self.tables(), Table([], []))
+        return faces.table(self.headline(), first.rows, first.head)
+
+
+class Evaluation(Result):
+    """A result with numbers that a program reads; it also states `records` and `measurements`."""
+
+    name: ClassVar[str]  # of its table and its picture: NAME.parquet and NAME.svg
+    kind: ClassVar[str]  # in `results.json`
+    errors: ClassVar[str]  # what its standard errors are of
+    notes: tuple[str, ...]
+    checks: Mapping[str, str | None]
+
+    @abstractmethod
+    def records(self) -> Records:
+        """Return the names of the columns of `to_frame`, and its rows."""
+
+    @abstractmethod
+    def measurements(self) -> Iterator[Measurement]:
+        """Yield the rows of `results.json`."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether something is missing because of an interrupt."""
+        return False
+
+    def cautions(self) -> Iterator[str]:
+        """Yield what is wrong with the log, and remarks."""
+        yield from warnings(self.checks)
+        yield from self.notes
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame of the numbers.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        names, rows = self.records()
+        return data_frame(list(rows), list(names))
+
+    def results(self) -> Results:
+        """Collect the rows of `results.json`."""
+        return Results(
+            self.kind,
+            self.inputs(),
+            list(self.measurements()),
+            interrupted=self.interrupted,
+            se_of=self.errors,
+            notes=self.notes,
+            checks=self.checks,
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the contents of `results.json`."""
+        return self.results().to_dict()
+
+    def write(self, out: str | Path, command: str = "") -> list[Path]:
+        """Write results.json, report.html, NAME.svg, and NAME.parquet if pandas and pyarrow are installed.
+
+        Args:
+            out: a folder, which is made if needed; each file appears whole or not at all.
+            command: that made the result, for the report.
+
+        Raises:
+            InvalidInput: the folder cannot be made, or a file cannot be written.
+        """
+        out = folder(file("out", out))
+        written, page = [self.results().write(out)], self.page(command)
+        if has_parquet():
+            written.append(out / f"{self.name}.parquet")
+            with on_disk("out", "a file that can be written"), replacement(written[-1]) as part:
+                self.to_frame().to_parquet(part)
+        written.append(page.write(out / REPORT))
+        picture = Picture(page.title, page.parts)
+        return [*written, picture.write(out / f"{self.name}.svg")] if picture.charts else written
+
+
+class Records(NamedTuple):
+    """The columns and the rows of a data frame."""
+
+    names: Sequence[str]
+    rows: Iterable[Sequence[object]]
+
+
+class Number(Protocol):
+    """A number with its standard error and the ends of its interval; NaN where they are not known."""
+
+    @property
+    def pair(self) -> tuple[float, float]: ...
+
+    @property
+    def interval(self) -> tuple[float, float]: ...
+
+
+class Column(NamedTuple, Generic[R]):
+    """A number that every row of a result has, declared once for data frames and `results.json`.
+
+    >>> double = Column(("x",), "twice the row", lambda row: 2.0 * row)
+    >>> double.cells(3.0), [(m.metric, m.mean) for m in double.measurements("a", {}, 3.0)]
+    ([6.0], [('twice the row', 6.0)])
+    """
+
+    names: tuple[str, ...]  # in data frames: of the number; or with its error; or with both and the two ends
+    metric: str  # in `results.json`; empty for none
+    of: Callable[[R], Number | float | None]  # None where it is not known
+
+    def cells(self, row: R) -> list[float]:
+        """Return the numbers of a row that have a name in data frames."""
+        numbers = _numbers(self.of(row))
+        return [z for name, z in zip(self.names, numbers, strict=False) if name]
+
+    def measurements(self, system: str, at: Mapping[str, float], row: R) -> Iterator[Measurement]:
+        """Yield the number of a row, with its error and the ends of its interval if they have names or none has."""
+        found = self.of(row)
+        if not self.metric or found is None:
+            return
+        numbers = _numbers(found)[: len(self.names) or None]
+        yield Measurement(system, at, self.metric, *numbers[:2])
+        if numbers[2:] and numbers[1] == numbers[1]:
+            for side, end in zip(("low", "high"), numbers[2:], strict=True):
+                yield Measurement(system, at, f"{self.metric}: 95 %, {side}", end)
+
+
+def names_of(columns: Iterable[Column[R]]) -> list[str]:
+    """Return the names of columns in data frames."""
+    return [name for column in columns for name in column.names if name]
+
+
+def cells_of(columns: Iterable[Column[R]], row: R) -> list[float]:
+    """Return the numbers of a row in data frames."""
+    return [z for column in columns for z in column.cells(row)]
+
+
+def warnings(checks: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield a line per check that found something."""
+    yield from (f"check: {sentence}" for sentence in checks.values() if sentence is not None)
+
+
+def _numbers(found: Number | float | None) -> list[float]:
+    if found is None:
+        return [nan]
+    return [float(found)] if isinstance(found, float | int) else [*found.pair, *found.interval]
 
 
 def _plain(value: object) -> object:

@@ -8,12 +8,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.report import rows, scales, style
+from evenhand.report import scales, style
 from evenhand.report.limits import beyond
-from evenhand.report.style import Artist, Axes, Line2D
+from evenhand.report.style import Artist, Axes, Figure, Line2D
 
 _MEAN, _WORST, _OVER = "mean ± 2 standard errors", "worst replica", "worst replica, beyond the limit"
 _LIMIT, _BEST = "limit", "optimum"
+WIDTH, NAME = 5.8, 1.9  # inches of a sheet, and of the names at its left
+ROW, AROUND = 0.3, 1.05  # inches of a row, and of the title and the labels of a panel
+_FREE = 2.6  # inches that names and notes leave to titles
 
 
 class Column(NamedTuple):
@@ -58,7 +61,7 @@ def draw(
     names: Sequence[str], columns: Sequence[Column], headline: str, main: str = "", caption: str = ""
 ) -> list[Axes]:
     """Draw a panel per column with a line per policy; the main policy is in the first colour."""
-    figure, sheet = rows.sheet(names, len(columns), main)
+    figure, sheet = _sheet(names, len(columns), main)
     legend: dict[str, Artist] = {_MEAN: Line2D([], [], color=style.GREY, marker="o", lw=2)}
     for axes, column in zip(sheet, columns, strict=True):
         for i, name in enumerate(names):
@@ -68,7 +71,7 @@ def draw(
         if column.best is not None:
             legend[_BEST] = axes.axvline(column.best, color=style.LEVEL, lw=1.0, ls=":")
         scales.linear(axes.xaxis)
-        rows.entitle(axes, column.title, column.below)
+        _entitle(axes, column.title, column.below)
     style.finish(figure, caption, legend, headline=headline)
     return sheet
 
@@ -96,3 +99,23 @@ def _line(axes: Axes, i: int, column: Column, color: str) -> Mapping[str, Artist
         [], [], color=style.PALETTE[1] if over else style.GREY, marker="x" if over else "|", ms=8, mew=2, ls="none"
     )
     return {label: own}
+
+
+def _sheet(names: Sequence[str], panels: int, main: str = "") -> tuple[Figure, list[Axes]]:
+    """Make a sheet of panels with a row per name; the main name is bold."""
+    wrapped = [style.wrap(name, NAME, style.LABEL) for name in names]
+    tall = ROW * sum(max(1.0, 0.6 * len(name.split("\n"))) for name in wrapped) + AROUND
+    figure, every = style.sheet(panels, 1, WIDTH, tall, shared="y")
+    for axes in every:
+        axes.set_yticks(range(len(wrapped)), wrapped, fontsize=style.LABEL)
+        for label, name in zip(axes.get_yticklabels(), names, strict=True):
+            label.set_parse_math(False)
+            label.set_fontweight("bold" if name == main else "normal")
+    every[0].set_ylim(len(wrapped) - 0.4, -0.6)
+    return figure, every
+
+
+def _entitle(axes: Axes, title: str, below: str) -> None:
+    """Write the title of a panel, and what its numbers are below it."""
+    style.title(axes, title, _FREE + style.BESIDE)
+    style.labels(axes, below, "", _FREE + style.BESIDE, 3.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount, few
-from evenhand.core.types import Floats
-from evenhand.policy.standings import Comparison
+from evenhand.core.types import Floats, Ints
+from evenhand.policy.standings import Comparison, floors, name as name_of
+from evenhand.problem.constraints import Stated
 from evenhand.problem.constraints.outlook import missed
+from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +138,7 @@ class Summary(NamedTuple):
     locked_in: tuple[LockIn, ...] = ()  # replicas that play one action alone, and gain clearly less than the others
 
     def __str__(self) -> str:
-        apart = [f"{c.name}, by {amount(c.rounds)} rounds held out of each replica: {c.said}" for c in self.held_out]
+        apart = [f"{c.name}, by {amount(c.rounds)} rounds held out of each replica: {c.text}" for c in self.held_out]
         return "\n".join([self.title(), table(_HEAD, self._rows()), self._units(), *apart])
 
     def __repr__(self) -> str:
@@ -247,3 +250,81 @@ def table(head: list[str], rows: list[list[str]], left: int = 1) -> str:
         return "  ".join([first, *rest]).rstrip()
 
     return "\n".join([line(head), line(["-" * w for w in widths]), *(line(r) for r in rows)])
+
+
+def with_credit(problem: Problem, left: Floats | None) -> list[tuple[Stated, Floats]]:
+    """Return the constraints whose credit was kept, with what was left of it in each replica, `(R,k)->(R)` each."""
+    if left is None:
+        return []
+    stated = [s for s in problem.stated if s.credit is not None]
+    return [(s, one) for s, one in zip(stated, left.T, strict=True) if not np.isnan(one).any()]
+
+
+def credits_of(problem: Problem, left: Floats | None) -> Iterator[Line]:
+    """Yield a line per credit, which counts as missed if it was overdrawn in any replica, `(R,k)->`."""
+    for s, one in with_credit(problem, left):
+        line = Line.of(f"credit of {s.constraint.label}", one, worst="low", limit=0.0)
+        size = 1.0 if s.credit is None else max(s.credit.slack, 1.0)
+        yield line._replace(missed=missed(line.worst, 0.0, "low", size=size))
+
+
+def spans_of(problem: Problem, by_period: Floats | None) -> Iterator[Line]:
+    """Yield a line per constraint with spans: the value in the span of each replica that is furthest beyond its limit.
+
+    Where spans ask for different sums, it is what the sum has beyond its floor, against 0. A mean is missed if it is
+    beyond by three standard errors of one span of one replica, as the worst of several spans is beyond its mean.
+    """
+    for s in problem.stated:
+        found = None if by_period is None else floors(problem, s, by_period)
+        if found is None:
+            continue
+        value, asked, error = found.worst(np.ones(found.value.shape, bool))
+        alike = bool(np.ptp(found.asked) <= 1e-9 * np.abs(found.asked).max())
+        if not alike:
+            value = value - asked
+        text = name_of(s) if alike else f"{name_of(s)}, beyond its floor"
+        limit = float(found.asked[0]) if alike else 0.0
+        yield Line.of(text, value, worst=s.constraint.worst, limit=limit, error=float(error.mean()))
+
+
+FEWEST = 20  # rounds of a run that is judged
+PART = 0.5  # of its rounds, in which a replica plays nothing else
+_OTHERS = 5  # replicas that others are compared with, at least
+FAR = 3.0  # standard deviations of these, from their mean
+
+
+class Last(NamedTuple):
+    """What R replicas played last, and since when they played nothing else."""
+
+    replicas: Ints  # (R,)
+    objective: Floats  # (R,) at the end
+    rounds: Floats  # (R,) elapsed
+    same: Ints  # (R,) the action of the last round
+    since: Floats  # (R,) the elapsed rounds before it was played in all
+
+
+def lock_ins(actions: Sequence[str], last: Last) -> tuple[LockIn, ...]:
+    """Find replicas that are likely to be locked in, by the action that they play.
+
+    Equation: a replica that plays action a alone in the second half is named if its objective is below m - 3 s, with m
+    and s the mean and the standard deviation of the replicas that do not, of which there are five at least. Where one
+    action is right for everybody, nobody is named.
+
+    >>> value, since = np.array([0.1, 0.5, 0.5, 0.5, 0.5, 0.5]), np.array([0.0, 99, 99, 99, 99, 99])
+    >>> found = lock_ins(("none", "call"), Last(np.arange(6), value, np.full(6, 100.0), np.zeros(6, int), since))
+    >>> found[0].action, found[0].replicas
+    ('none', (0,))
+    """
+    value = last.objective
+    alone = (last.rounds - last.since >= PART * last.rounds) & (last.rounds >= FEWEST)
+    found = []
+    for a in np.unique(last.same[alone]).tolist():
+        these = alone & (last.same == a)
+        others = value[~these & np.isfinite(value)]
+        if len(others) >= _OTHERS:
+            below = these & (value < others.mean() - FAR * others.std(ddof=1) - 1e-9 * np.abs(others).max())
+            if below.any():
+                name = actions[a] if a < len(actions) else f"candidate {a}"
+                who = tuple(last.replicas[below].tolist())
+                found.append(LockIn(name, who, float(value[below].mean()), float(others.mean())))
+    return tuple(found)

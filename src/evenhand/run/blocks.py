@@ -86,16 +86,16 @@ class Blocks:
         rounds = steps * len(self._state.t)
         if rounds >= _PAYS or rounds < _PAYS_KEPT:
             return rounds >= _PAYS
-        from evenhand.core.held import UNTYPED, type_held, type_of, type_of_held, type_together
+        from evenhand.core.pointers import UNTYPED, pointer_type, record_type, type_of, type_of_pointer
 
         v, step = self._views, type_of(steps)
         try:
-            of_policy = type_together(loop.Compiled, *map(type_of_held, v.policy))
-            run = type_together(_Run, of_policy, type_of_held(v.world), type_of(v.record))
+            of_policy = record_type(loop.Compiled, *map(type_of_pointer, v.policy))
+            run = record_type(_Run, of_policy, type_of_pointer(v.world), type_of(v.record))
         except UNTYPED as error:
             self._give_up(error)
             return False
-        return bool(code_of(_rounds).has((type_held(run), step, step)))
+        return bool(code_of(_rounds).has((pointer_type(run), step, step)))
 
     def renew(self) -> None:
         """Look up the parts again, as the ordinary loop may have replaced arrays of the state."""
@@ -108,7 +108,7 @@ class Blocks:
 
     def run(self, first: int, last: int) -> int:
         """Play steps up to `last` as far as possible, and return the step that comes next."""
-        from evenhand.core.held import UNTYPED
+        from evenhand.core.pointers import UNTYPED
 
         state, recorder = self._state, self._recorder
         while self.works and first < last and state.recent.compared and not state.receipts.waiting().size:
@@ -138,7 +138,7 @@ class Blocks:
 
     def _hold(self) -> bool:
         """Look at the parts as kernels take them, if these still have views; the views themselves keep the arrays."""
-        from evenhand.core.held import UNTYPED, held, hold
+        from evenhand.core.pointers import UNTYPED, hold, pointer
 
         v, self._renew = self._look(), False
         self.works = v is not None
@@ -147,7 +147,7 @@ class Blocks:
         elif self._held is None or not alike(v, self._views):
             self._views = v
             try:
-                self._held = hold(_Run(loop.Compiled(*map(held, v.policy)), held(v.world), v.record))
+                self._held = hold(_Run(loop.Compiled(*map(pointer, v.policy)), pointer(v.world), v.record))
             except UNTYPED as error:
                 self._give_up(error)
         return self.works

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import CannotSave, InvalidInput, StateMismatch
+from evenhand.core.signatures import checked
 from evenhand.core.types import Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.environments.base import World

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.progress import Work
 from evenhand.core.registry import meant
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
 from evenhand.environments.base import Environment
 from evenhand.numerics.student import reach

@@ -15,11 +15,8 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import numbered, whole
 from evenhand.environments.base import Environment
 from evenhand.objectives import Linear
-from evenhand.planning.concave_program import Truth, maximize
-from evenhand.planning.list_ascent import maximize_lists
-from evenhand.planning.list_program import is_linear_program, solve_lists
-from evenhand.planning.lists import Listed, Lists, pooled
-from evenhand.planning.mixing import Best, Within
+from evenhand.planning.lists import Listed, Lists, is_linear_program, maximize_lists, pool, solve_lists
+from evenhand.planning.mixing import Best, Truth, Within, maximize
 from evenhand.planning.program import Sample, solve
 from evenhand.problem import Holdout
 from evenhand.problem.constraints import constraint_rows, per_row, stated_rows
@@ -202,7 +199,7 @@ def opt_without_contexts(
     >>> blind < seeing
     True
     """
-    solved = _solver(environment, contexts, seed, pooled, _pooled)
+    solved = _solver(environment, contexts, seed, pool, _pooled)
     return summed_up(environment.problem, margin, contexts, replicas, seed, progress, solved)
 
 

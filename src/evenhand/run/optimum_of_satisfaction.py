@@ -15,7 +15,7 @@ from evenhand.problem.rows import select
 from evenhand.run.optimum import Optimum, summed_up
 from evenhand.run.samples import expected_rows, sampled
 from evenhand.welfare.base import Round
-from evenhand.welfare.fluid import fluid
+from evenhand.welfare.linear_program import fluid
 from evenhand.welfare.measure import satisfaction_of
 
 

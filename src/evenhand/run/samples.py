@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.environments.base import Environment
-from evenhand.planning.concave_program import Truth
+from evenhand.planning.mixing import Truth
 from evenhand.policy.entries import believe
 from evenhand.problem.actions import present
 from evenhand.problem.holdout import KnownRounds

@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import Outlook
 from evenhand.core.progress import Work
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival, Environment, World, passing
 from evenhand.policy.policy import Policy

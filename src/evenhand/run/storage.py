@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.core.validate import folder
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
@@ -40,7 +40,7 @@ def once(
             path.unlink()
     trace = run(checkpoints=Checkpoints(folder=place))
     if trace.finished:
-        with beside(path) as part:
+        with replacement(path) as part:
             trace.save(part)
     return trace
 

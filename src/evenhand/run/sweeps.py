@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.progress import Work
+from evenhand.core.signatures import checked
 from evenhand.core.validate import file, number, writable
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy

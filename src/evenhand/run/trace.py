@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.checked import lacks, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import count
 from evenhand.core.registry import meant
+from evenhand.core.signatures import lacks, shown
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.policy.standings import comparisons
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.constraints.outlook import chance, missed
-from evenhand.problem.constraints.stated import Stated, state
+from evenhand.problem.constraints.statements import Stated, state
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 from evenhand.run.plays import Plays, by_place
@@ -214,7 +214,7 @@ class Trace:
     @property
     def locked_in(self) -> tuple[LockIn, ...]:
         """The replicas that may be locked in: they play one action alone, and end clearly below the others."""
-        from evenhand.report.lock_ins import Last, lock_ins
+        from evenhand.report.summary import Last, lock_ins
 
         if self.same is None or self.same_since is None or not len(self.elapsed):
             return ()
@@ -244,9 +244,8 @@ class Trace:
         way, what depends on them has two lines: what arrived, and where there is a truth, what is to be expected of all
         plays.
         """
-        from evenhand.report.credit_lines import credits_of, spans_of, with_credit
         from evenhand.report.quantities import at_true_means, quantities
-        from evenhand.report.summary import Ending, Line, Summary
+        from evenhand.report.summary import Ending, Line, Summary, credits_of, spans_of, with_credit
 
         promised, lines = [s for s, _ in with_credit(self.problem, self.credits)], []
         used = self.elapsed[-1] / self.problem.horizon

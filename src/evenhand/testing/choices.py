@@ -13,8 +13,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Offer, Worth
 from evenhand.core.types import Bools, Floats
-from evenhand.testing.frames import Draw
 from evenhand.testing.promises import (
+    Draw,
     complete,
     number,
     record,

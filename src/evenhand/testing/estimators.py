@@ -11,8 +11,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.logs.clusters import Clusters
 from evenhand.offline.estimators.base import Estimator, Sample
 from evenhand.offline.scores import Average
-from evenhand.testing.frames import Draw
-from evenhand.testing.promises import complete, require, same
+from evenhand.testing.promises import Draw, complete, require, same
 
 _ERRORS = 4.0  # standard errors that chance is allowed
 _ROUNDING = 1e-9

@@ -9,8 +9,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Conjugate, Enveloped, Objective, Proximal, Tangential, able, conjugate
-from evenhand.testing.frames import Draw
-from evenhand.testing.promises import require, same
+from evenhand.testing.promises import Draw, require, same
 
 
 def check_objective(

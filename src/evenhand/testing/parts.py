@@ -14,8 +14,20 @@ from evenhand.goals.base import Compares, Estimates, Goal, Learns, Limits, Price
 from evenhand.models.base import ROUND, Model, Waits, by_action, waits, weighs
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
-from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
-from evenhand.testing.promises import IDS, complete, number, record, require, same, snapshot, unchanged
+from evenhand.testing.promises import (
+    IDS,
+    Draw,
+    complete,
+    context_of,
+    decision_of,
+    number,
+    record,
+    require,
+    same,
+    shares_of,
+    snapshot,
+    unchanged,
+)
 
 
 def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], Floats] | None = None) -> None:
@@ -35,7 +47,7 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
     """
     complete(model, Model)
     number(model.draws(4), "draws")
-    take = partial(_led, actions=by_action(model)) if features is None else features
+    take = partial(_lead, actions=by_action(model)) if features is None else features
     together = _model_run(model, IDS, rounds, take)
     for i, replica in enumerate(IDS):
         alone = _model_run(model, np.array([replica]), rounds, take)
@@ -44,7 +56,7 @@ def check_model(model: Model, *, rounds: int = 30, features: Callable[[Floats], 
     same(together, ghosts, "what was not seen leaves no trace in a model")
 
 
-def _led(u: Floats, actions: int | None) -> Floats:
+def _lead(u: Floats, actions: int | None) -> Floats:
     """Return numbers as they are, but for the index of an action in place of the first."""
     return u if actions is None else np.concatenate([np.floor(actions * u[..., :1]), u[..., 1:]], -1)
 

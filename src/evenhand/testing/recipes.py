@@ -21,8 +21,7 @@ from evenhand.objectives.steepness import worth_of_an_outcome
 from evenhand.policy.policy import Policy
 from evenhand.problem.feasible import sizes
 from evenhand.problem.problem import Problem
-from evenhand.testing.frames import Draw
-from evenhand.testing.promises import require
+from evenhand.testing.promises import Draw, require
 
 N_FEATURES = 3
 # values of parameters without a default, or whose default needs more rounds

@@ -10,8 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.sets.base import ConvexSet
-from evenhand.testing.frames import Draw
-from evenhand.testing.promises import complete, number, require, same
+from evenhand.testing.promises import Draw, complete, number, require, same
 
 _POINTS, _MARGIN = 12, 0.02
 _NORMS: tuple[Norm, ...] = ("sup", "euclidean", "one")  # each is at least the one before

@@ -1,14 +1,40 @@
-"""Kernels of satisfaction functions: values, conjugates, and the welfare of an allocation."""
+"""Kernels of satisfaction functions: values, slopes, conjugates, the welfare of an allocation, and their records."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.welfare.curves import Curves
+
+
+class Case(NamedTuple):
+    """The round of one replica, as in `Round`, and the curves of its arms."""
+
+    value: Floats  # (N, A)
+    bonus: Floats  # (N, A)
+    eligible: Bools  # (N, A)
+    capacity: Ints  # (A,)
+    curves: Curves
+
+
+class Prices(NamedTuple):
+    """The prices of a match and of a place in every arm; kernels change them in place."""
+
+    prices: Floats  # (A,)
+    fees: Floats  # (A,)
+
+
+class Placement(NamedTuple):
+    """An allocation and its sums by arm; kernels change them in place."""
+
+    arms: Ints  # (N,), -1 for a user without an arm
+    sums: Floats  # (A,) of the values of an arm's users
+    counts: Ints  # (A,) of its users
 
 
 @inlined
@@ -41,7 +67,7 @@ def slope(curves: Curves, a: int, x: float) -> float:
 
 
 @inlined
-def drawn(weight: Floats, u: float) -> tuple[int, float]:
+def draw_arm(weight: Floats, u: float) -> tuple[int, float]:
     """Draw an arm in proportion to weights; returns it and its probability, `(A),()->(),()`; -1 and 1 if all are 0."""
     total, chosen = 0.0, -1
     for a in range(len(weight)):
@@ -119,3 +145,54 @@ def welfare(value: Floats, bonus: Floats, curves: Curves, arms: Ints) -> float:
     for a in range(len(sums)):
         total += utility(curves, a, sums[a])
     return total
+
+
+_HALVINGS = 60  # of the interval in which a maximiser lies
+
+
+@kernel
+def steepness(curves: Curves, a: int, x: float) -> tuple[float, float]:
+    """Compute r_a' to the right of x, and -r_a'', `()->(),()`."""
+    kind, size, knots, values = curves
+    if kind[a] == 0:
+        return 1.0 if x < size[a] else 0.0, 0.0
+    if kind[a] == 1:
+        slope = 1.0 / (1.0 + x / size[a])
+        return slope, slope * slope / size[a]
+    if kind[a] == 2:
+        slope = (1.0 + x) ** (size[a] - 1.0)
+        return slope, (1.0 - size[a]) * slope / (1.0 + x)
+    if x >= knots[a, -1]:
+        return 0.0, 0.0
+    i = piece(knots, a, x)
+    return (values[a, i + 1] - values[a, i]) / (knots[a, i + 1] - knots[a, i]), 0.0
+
+
+@kernel
+def conjugate(
+    curves: Curves, a: int, price: float, most: float, bend: float, matches: float, unit: float
+) -> tuple[float, float, float]:
+    """Maximise r_a(matches y) / unit - price y - bend y^2 / 2 over y in [0, most]; returns also y and minus its slope.
+
+    `()->(),(),()`; the slope is that of the maximiser in the price. With a bend above 0 the maximiser is unique, and
+    the slope -y of the maximum in the price is continuous.
+    """
+    rise = matches / unit
+    first, at_end = rise * steepness(curves, a, 0.0)[0], rise * steepness(curves, a, matches * most)[0]
+    if first <= price:
+        return 0.0, 0.0, 0.0
+    low, high, reaction = 0.0, most, 0.0
+    if at_end - bend * most >= price:
+        low = most
+    else:
+        for _ in range(_HALVINGS):
+            y = 0.5 * (low + high)
+            if rise * steepness(curves, a, matches * y)[0] - bend * y > price:
+                low = y
+            else:
+                high = y
+        left, curvature = steepness(curves, a, matches * low)
+        jump = rise * (left - steepness(curves, a, matches * high)[0])
+        if jump <= 1e-9 * first:  # else r bends here, and the maximiser stays where it is
+            reaction = 1.0 / (bend + rise * matches * curvature)
+    return utility(curves, a, matches * low) / unit - price * low - 0.5 * bend * low * low, low, reaction

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts
-from evenhand.welfare._kernels import drawn, utility
+from evenhand.welfare._kernels import draw_arm, utility
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
 
@@ -104,7 +104,7 @@ def _allocate(
                 if best >= 0:
                     times[i, best] += 1.0
         for i in range(users):
-            arms[r, i], chances[r, i] = drawn(times[i], u[r, at + i])
+            arms[r, i], chances[r, i] = draw_arm(times[i], u[r, at + i])
     return arms, chances
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol, cast, runtime_checkable
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, positive, whole
 
@@ -205,10 +205,10 @@ class PerArm:
         if len(self.each) != arms:
             raise InvalidInput("PerArm.each", f"{arms} functions, one per arm", len(self.each))
         parts = [curves_of(f"PerArm.each[{a}]", curve, 1) for a, curve in enumerate(self.each)]
-        return joined(parts)
+        return join(parts)
 
 
-def joined(parts: Sequence[Curves]) -> Curves:
+def join(parts: Sequence[Curves]) -> Curves:
     """Return the functions of the arms of all parts, in order."""
     longest = max(p.knots.shape[1] for p in parts)
     return Curves(

@@ -17,8 +17,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.welfare._case import Asked, Case
-from evenhand.welfare._kernels import best_sum, first_slope, utility
+from evenhand.welfare._kernels import Case, Prices, best_sum, first_slope, utility
 from evenhand.welfare.curves import CAPPED, LOGARITHMIC, PIECEWISE, Curves
 
 _FAINT = 18.0  # an arm this many temperatures below the best has no share
@@ -109,7 +108,7 @@ def _proximal_price(curves: Curves, a: int, start: float, stiffness: float, most
 
 @kernel
 def lower(
-    case: Case, most: Floats, stretch: float, temperature: float, steps: int, trust: float, asked: Asked, pace: float
+    case: Case, most: Floats, stretch: float, temperature: float, steps: int, trust: float, asked: Prices, pace: float
 ) -> None:
     """Lower the smoothed dual by Newton steps, in place.
 
@@ -212,7 +211,7 @@ def lower(
 
 
 @kernel
-def bound_at(case: Case, most: Floats, asked: Asked) -> float:
+def bound_at(case: Case, most: Floats, asked: Prices) -> float:
     """Compute the bound on welfare that prices certify, given the sums of arms with all their users, `(A)`."""
     value, bonus, eligible, capacity, curves = case
     prices, fees = asked

@@ -16,7 +16,7 @@ from evenhand.welfare.curves import Curves
 from evenhand.welfare.linear_program import alone, relaxation
 
 
-class Solved(NamedTuple):
+class Solution(NamedTuple):
     """The best allocations found, and their optimality gaps."""
 
     arms: Ints  # (R, N)
@@ -60,7 +60,7 @@ class Exact:
         arms = self.solve(case, curves).arms
         return Allocation(arms, np.ones(arms.shape), np.full(prices.shape, np.nan))
 
-    def solve(self, case: Round, curves: Curves) -> Solved:
+    def solve(self, case: Round, curves: Curves) -> Solution:
         """Find the best allocation of every replica and its gap, `(N,A),(N,A),(N,A),(A)->(N),()`."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -84,4 +84,4 @@ class Exact:
             taken = found.x[:n] > 0.5
             arms[r, i[taken]] = a[taken]
             gap[r] = found.mip_gap
-        return Solved(arms, gap)
+        return Solution(arms, gap)

@@ -1,4 +1,4 @@
-"""The welfare of rounds as a linear program over probabilities, by HiGHS: an upper bound, and prices of matches."""
+"""The welfare of rounds as a linear program over probabilities, by HiGHS: bounds, prices and fluid bounds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,87 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.welfare._kernels import steepness, utility
 from evenhand.welfare.base import Round
-from evenhand.welfare.curves import Curves
-from evenhand.welfare.lines import lines
+from evenhand.welfare.curves import CAPPED, PIECEWISE, Curves
+
+ERROR = 1e-4  # the most that tangents are above a curved function, relative to it
+
+
+class Lines(NamedTuple):
+    """Lines of all arms; r_a(x) is at most height + slope x for every line of arm a."""
+
+    arm: Ints  # (L,)
+    slope: Floats  # (L,)
+    height: Floats  # (L,) at x = 0
+
+
+def lines(curves: Curves, most: Floats, error: float = ERROR) -> Lines:
+    """Compute lines whose minimum is r_a on [0, most_a], or at most `error` r_a above it if r_a is curved, `(A)->`.
+
+    Capped and piecewise linear functions consist of lines; curved ones are bounded by tangents.
+
+    >>> from evenhand.welfare.curves import Capped
+    >>> lines(Capped(5.0).curves(1), np.array([9.0]))
+    Lines(arm=array([0, 0]), slope=array([1., 0.]), height=array([0., 5.]))
+    """
+    arm, slope, height = [], [], []
+    for a, kind in enumerate(curves.kind):
+        if kind == CAPPED:
+            some = np.array([[1.0, 0.0], [0.0, curves.size[a]]])
+            some = some[:, : 2 if np.isfinite(curves.size[a]) else 1]
+        elif kind == PIECEWISE:
+            x, y = curves.knots[a], curves.values[a]
+            rise = np.diff(y) / np.diff(x)
+            some = np.stack([np.append(rise, 0.0), np.append(y[:-1] - rise * x[:-1], y[-1])])
+        else:
+            x = _tangent_points(curves, a, float(most[a]), error)
+            rise = np.array([steepness(curves, a, z)[0] for z in x])
+            y = np.array([utility(curves, a, z) for z in x])
+            some = np.stack([rise, y - rise * x])
+        arm.append(np.full(some.shape[1], a))
+        slope.append(some[0])
+        height.append(some[1])
+    return Lines(np.concatenate(arm), np.concatenate(slope), np.concatenate(height))
+
+
+@kernel
+def _excess(curves: Curves, a: int, x: float, y: float) -> float:
+    """Compute the largest relative excess over r of the tangents at x < y, which is where they meet."""
+    rx, ry = utility(curves, a, x), utility(curves, a, y)
+    sx, sy = steepness(curves, a, x)[0], steepness(curves, a, y)[0]
+    if sx - sy <= 1e-14 * sx:  # the lines are the same up to rounding
+        return 0.0
+    at = min(max((ry - sy * y - rx + sx * x) / (sx - sy), x), y)
+    r = utility(curves, a, at)
+    return (rx + sx * (at - x)) / r - 1.0 if r > 0.0 else 0.0
+
+
+@kernel
+def _tangent_points(curves: Curves, a: int, most: float, error: float) -> Floats:
+    """Choose points from 0 on, as sparse as possible, whose tangents are within the error on [0, most]."""
+    found, x, step = [0.0], 0.0, error * max(most, 1e-300)
+    while True:
+        r = utility(curves, a, most)
+        last = utility(curves, a, x) + steepness(curves, a, x)[0] * (most - x)
+        if not (r > 0.0 and last > (1.0 + error) * r):
+            return np.array(found)
+        while x + step < most and _excess(curves, a, x, x + step) <= error:
+            step *= 2.0
+        low, high = 0.0, step
+        for _ in range(30):
+            middle = 0.5 * (low + high)
+            if _excess(curves, a, x, x + middle) <= error:
+                low = middle
+            else:
+                high = middle
+        step = max(low, 2.0**-30 * step)
+        x += step
+        found.append(x)
+
 
 _Entries = tuple[Ints, Ints, Floats | float]  # rows, columns and numbers of a sparse matrix
 
@@ -35,7 +111,7 @@ class Program(NamedTuple):
     matches: float  # unit of values and sums
 
 
-class Relaxed(NamedTuple):
+class Relaxation(NamedTuple):
     """The optimum of a linear program over probabilities."""
 
     value: Floats  # (R,) at least that of any allocation
@@ -59,7 +135,7 @@ def bound(case: Round, curves: Curves) -> Floats:
     return solve_relaxation(case, curves).value
 
 
-def solve_relaxation(case: Round, curves: Curves) -> Relaxed:
+def solve_relaxation(case: Round, curves: Curves) -> Relaxation:
     """Solve the linear program of each replica separately, `(N,A),(N,A),(N,A),(A)->(),(N,A),(A)`."""
     count, _, arms = case.value.shape
     value, chances, prices = np.zeros(count), np.zeros(case.value.shape), np.zeros((count, arms))
@@ -68,7 +144,7 @@ def solve_relaxation(case: Round, curves: Curves) -> Relaxed:
         value[r], x, prices[r] = solve(program)
         _, i, a = program.pairs
         chances[r, i, a] = x
-    return Relaxed(value, chances, prices)
+    return Relaxation(value, chances, prices)
 
 
 def alone(case: Round, r: int) -> Round:
@@ -187,3 +263,40 @@ def matrix(parts: Sequence[_Entries], rows: int, columns: int) -> Any:
     row, column = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     numbers = np.concatenate([np.broadcast_to(z, at.shape) for at, _, z in parts])
     return csr_array((numbers, (row, column)), (rows, columns))
+
+
+def fluid(
+    case: Round, curves: Curves, use: Floats, limit: Floats, *, may_stay: bool = True
+) -> tuple[float, Floats, Floats]:
+    """Compute the best mean welfare of given rounds if rows are kept on average, `(R,N,A,d),(d)->(),(d),(R,N,A)`.
+
+    Equation: max mean_s welfare_s(x_s) s.t. mean_s sum_ia use_sia x_sia <= limit, over probabilities x_s in every round
+    s. No policy can reach more in these rounds, whatever it knows. As hard limits may leave users without an arm,
+    probabilities of a user sum to at most 1, unless `may_stay` is False. Returns the value, the prices of the rows, and
+    the probabilities.
+
+    Raises:
+        InfeasibleProblem: no allocation of these rounds keeps to the limits.
+
+    >>> from evenhand.welfare.curves import Capped
+    >>> ones = np.ones((1, 4, 2))
+    >>> case, cost = Round(ones, 0 * ones, ones > 0, np.array([4, 4])), np.zeros((1, 4, 2, 1))
+    >>> cost[0, :, 1] = 1.0  # of the second arm
+    >>> value, price, _ = fluid(case, Capped(3.0).curves(2), cost, np.array([0.5]))
+    >>> value, price
+    (3.5, array([1.]))
+    """
+    count = len(case.value)
+    program = relaxation(case, curves, may_stay=may_stay)
+    rows = use[program.pairs].T  # (d, pairs)
+    size = np.abs(rows).max(1, initial=0.0)
+    size[size == 0.0] = 1.0
+    row, pair = np.nonzero(rows)
+    entries = [(row, pair, rows[row, pair] / size[row])]
+    found = highs(program, matrix(entries, len(limit), len(program.gain)), limit * count / size)
+    if found.status != 0:
+        raise InfeasibleProblem(f"no allocation of {count} sampled rounds keeps to the constraints: {found.message}")
+    prices = np.maximum(-found.ineqlin.marginals[len(program.at_most) :], 0.0) * program.unit / size
+    chances = np.zeros(case.value.shape)
+    chances[program.pairs] = np.clip(found.x[: len(program.pairs[0])], 0.0, 1.0)
+    return float(-found.fun * program.unit / count), prices, chances

@@ -7,9 +7,52 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.types import Floats, Ints
-from evenhand.welfare._case import Asked, Case, Held
-from evenhand.welfare._kernels import best_sum, first_slope, utility
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.welfare._kernels import Case, Placement, Prices, best_sum, first_slope, utility
+
+
+@kernel
+def place_all(value: Floats, eligible: Bools, capacity: Ints, arms: Ints, sums: Floats, counts: Ints) -> bool:
+    """Give an arm to users without one, in place, if others can make room, `(N,A),(N,A),(A)->(N),(A),(A)`.
+
+    Each gets it along a shortest chain of arms (augmenting paths, so that no allocation places more users). Returns
+    whether anybody got one.
+    """
+    users, n_arms = value.shape
+    queue, mover, found = np.empty(n_arms, np.int64), np.empty(n_arms, np.int64), False
+    for user in range(users):
+        if arms[user] >= 0:
+            continue
+        mover[:] = -1  # the user who would move to an arm
+        first, last, end = 0, 0, -1
+        for a in range(n_arms):
+            if eligible[user, a]:
+                mover[a], queue[last] = user, a
+                last += 1
+        while first < last and end < 0:
+            a = queue[first]
+            first += 1
+            if counts[a] < capacity[a]:
+                end = a
+                break
+            for j in range(users):
+                if arms[j] == a:
+                    for d in range(n_arms):
+                        if eligible[j, d] and mover[d] < 0:
+                            mover[d], queue[last] = j, d
+                            last += 1
+        while end >= 0:
+            found = True
+            j = mover[end]
+            before, arms[j] = arms[j], end
+            sums[end] += value[j, end]
+            counts[end] += 1
+            if before >= 0:
+                sums[before] = max(sums[before] - value[j, before], 0.0)
+                counts[before] -= 1
+            end = before
+    return found
+
 
 _GAIN = 1e-10  # the least gain of a change, relative to the largest change by one user; excludes rounding
 _ENOUGH = 1e-3  # the search ends when a pass gains less than this per user, in the same unit
@@ -24,7 +67,7 @@ class _Members(NamedTuple):
 
 
 @kernel
-def best_arms(case: Case, asked: Asked, lists: Ints, regret: Floats) -> None:
+def best_arms(case: Case, asked: Prices, lists: Ints, regret: Floats) -> None:
     """Write every user's best arms at the prices, best first, -1 after the last, and the regret of the second best.
 
     `->(N,L),(N)`; the regret of a user with one arm is infinite.
@@ -58,7 +101,7 @@ def best_arms(case: Case, asked: Asked, lists: Ints, regret: Floats) -> None:
 
 
 @kernel
-def fill(case: Case, most: Floats, asked: Asked, order: Ints, held: Held) -> None:
+def fill(case: Case, most: Floats, asked: Prices, order: Ints, held: Placement) -> None:
     """Give each user in turn the best arm: at its price up to the sum demanded at this price, then by the gain.
 
     `most` are the sums of arms with all their users, `(A)`, and `order` is that of users, `(N)`.
@@ -91,7 +134,7 @@ def fill(case: Case, most: Floats, asked: Asked, order: Ints, held: Held) -> Non
 
 
 @inlined
-def _transfer(user: int, start: int, end: int, case: Case, held: Held, members: _Members) -> None:
+def _transfer(user: int, start: int, end: int, case: Case, held: Placement, members: _Members) -> None:
     """Move a user from one arm (or none) to another (or none), and update sums, utilities and members."""
     value, curves = case.value, case.curves
     arms, sums, counts = held
@@ -113,7 +156,7 @@ def _transfer(user: int, start: int, end: int, case: Case, held: Held, members: 
 
 
 @kernel
-def climb(case: Case, lists: Ints, order: Ints, unit: float, spread: float, passes: int, held: Held) -> None:
+def climb(case: Case, lists: Ints, order: Ints, unit: float, spread: float, passes: int, held: Placement) -> None:
     """Improve the allocation user by user, in place, by the change with the largest gain, until gains are small.
 
     A user i moves to an arm c of its list; or moves there while one user j of c goes to i's arm (a swap), or to another

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import one_of, whole
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.measures import Reading
 from evenhand.problem.problem import Problem
 from evenhand.welfare._kernels import utility

@@ -11,13 +11,11 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.welfare._case import Asked, Case, Held
-from evenhand.welfare._kernels import first_slope, welfare
+from evenhand.welfare._kernels import Case, Placement, Prices, first_slope, welfare
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves, plain
 from evenhand.welfare.dual import bound_at, lower, most_of, spread_of, start_cold, unit_of
-from evenhand.welfare.local_search import best_arms, climb, fill
-from evenhand.welfare.places import place_all
+from evenhand.welfare.local_search import best_arms, climb, fill, place_all
 
 _COLD = (0.2, 0.1, 0.05, 0.02)  # temperatures of a cold start, in units of a user's largest gain
 _LAST = (0.01, 0.005)
@@ -47,7 +45,7 @@ def _scale(case: Case) -> _Scale:
 
 
 @kernel
-def _lower(case: Case, scale: _Scale, cold: bool, last: tuple[float, ...], asked: Asked) -> None:
+def _lower(case: Case, scale: _Scale, cold: bool, last: tuple[float, ...], asked: Prices) -> None:
     """Lower the dual: after a cold start from a sample of users at high temperatures, then all users at low ones."""
     value, bonus, eligible, capacity, curves = case
     most, unit, spread = scale
@@ -77,7 +75,7 @@ def _allocate(
     arms, trial, sums = np.empty((count, users), np.int64), np.empty(users, np.int64), np.empty(n_arms)
     counts, fees, tried = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(n_arms)
     lists, regret, free = np.empty((users, length), np.int64), np.empty(users), np.zeros(n_arms)
-    held = Held(trial, sums, counts)
+    held = Placement(trial, sums, counts)
     slopes = np.array([first_slope(curves, a) for a in range(n_arms)])  # the prices at which arms want nothing
     for r in range(count):
         m, b, ok = value[r], bonus[r], eligible[r]
@@ -94,12 +92,12 @@ def _allocate(
                 fees[:] = 0.0
                 if attempt == _COLD_START:
                     start_cold(curves, tried)
-                    _lower(case, scale, True, _LAST, Asked(tried, fees))
+                    _lower(case, scale, True, _LAST, Prices(tried, fees))
                 else:
-                    _lower(case, scale, False, _WARM, Asked(tried, fees))
-            best_arms(case, Asked(guide, charge), lists, regret)
+                    _lower(case, scale, False, _WARM, Prices(tried, fees))
+            best_arms(case, Prices(guide, charge), lists, regret)
             order = np.argsort(-regret, kind="mergesort")
-            fill(case, scale.most, Asked(guide, charge), order, held)
+            fill(case, scale.most, Prices(guide, charge), order, held)
             climb(case, lists, order, scale.unit, scale.spread, _PASSES, held)
             if place_all(m, ok, capacity, trial, sums, counts):
                 climb(case, lists, order, scale.unit, scale.spread, _PASSES, held)
@@ -111,7 +109,7 @@ def _allocate(
                 for a in range(n_arms):
                     prices[r, a] = tried[a]
             satisfied = welfare(m, 0.0 * b, curves, trial)
-            gap = bound_at(case, scale.most, Asked(tried, fees)) - reached
+            gap = bound_at(case, scale.most, Prices(tried, fees)) - reached
             if attempt == _BY_GAIN or gap <= _SHORT * satisfied:
                 break
             attempt += 1
@@ -127,10 +125,10 @@ def _certify(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curv
         scale = _scale(case)
         start_cold(curves, prices)
         fees[:] = 0.0
-        _lower(case, scale, True, _EXACT, Asked(prices, fees))
+        _lower(case, scale, True, _EXACT, Prices(prices, fees))
         bound[r] = np.inf
         for part in _PARTS:
-            bound[r] = min(bound[r], bound_at(case, scale.most, Asked(part * prices, fees)))
+            bound[r] = min(bound[r], bound_at(case, scale.most, Prices(part * prices, fees)))
     return bound
 
 

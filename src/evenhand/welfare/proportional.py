@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.welfare._kernels import drawn
+from evenhand.welfare._kernels import draw_arm
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
 
@@ -31,7 +31,7 @@ def _draw(value: Floats, eligible: Bools, capacity: Ints, u: Floats) -> tuple[In
             for a in range(n_arms):
                 if total == 0.0 and eligible[r, i, a] and held[a] < capacity[a]:
                     weight[a] = 1.0
-            arms[r, i], chances[r, i] = drawn(weight, u[r, i])
+            arms[r, i], chances[r, i] = draw_arm(weight, u[r, i])
             if arms[r, i] >= 0:
                 held[arms[r, i]] += 1
     return arms, chances

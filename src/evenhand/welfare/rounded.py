@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.welfare._kernels import drawn
+from evenhand.welfare._kernels import draw_arm
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
 from evenhand.welfare.linear_program import solve_relaxation
@@ -61,7 +61,7 @@ def _draw(lottery: Floats, worth: Floats, eligible: Bools, capacity: Ints, u: Fl
                     weight[a] = lottery[r, i, a]
                     if worth[r, i, a] > most:
                         best, most = a, worth[r, i, a]
-            chosen, chances[r, i] = drawn(weight, u[r, i])
+            chosen, chances[r, i] = draw_arm(weight, u[r, i])
             arms[r, i] = chosen if chosen >= 0 else best
             if arms[r, i] >= 0:
                 room[arms[r, i]] -= 1

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.welfare._kernels import drawn, utility
+from evenhand.welfare._kernels import draw_arm, utility
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves, plain
 
@@ -39,7 +39,7 @@ def _sequential(
                     weight[a] = (weight[a] / best) ** (n_arms - 1.0) if best > 0.0 else 1.0
                 else:
                     weight[a] = 0.0
-            chosen, chances[r, i] = drawn(weight, u[r, i])
+            chosen, chances[r, i] = draw_arm(weight, u[r, i])
             if chosen >= 0:
                 arms[r, i] = chosen
                 sums[chosen] += value[r, i, chosen]

@@ -3,23 +3,219 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.types import Floats
+from evenhand.core.errors import EvenhandError
+from evenhand.core.types import Floats, Ints
+from evenhand.environments import (
+    BernoulliKnapsacks,
+    Environment,
+    MixedArms,
+    PayPerClick,
+    Requests,
+    Routing,
+    Sensors,
+    World,
+)
 from evenhand.experiments.concave_convex import ConcaveConvexExperiment
-from evenhand.experiments.concave_convex.rates import rate
-from evenhand.experiments.concave_convex.systems import systems
-from evenhand.experiments.concave_convex.worlds import DISC, PLANE, Setting, settings
 from evenhand.experiments.experiment import Case, Point, Run, Session
+from evenhand.models import BayesianRidge, Model, Tabular
+from evenhand.objectives import GeneralizedGini, Linear, Objective
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Constraint, Within
+from evenhand.problem.problem import Problem
+from evenhand.recipes import bwcr, fw_dual, greedy_bwk, lin_cbwk, pd_bwk, resolving, ucb_bwcr, ucb_bwk
+from evenhand.recipes.bwcr import Updates, theoretical_gamma
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, table
 from evenhand.run.optimum import opt
 from evenhand.run.trace import Trace
 from evenhand.sets import Ball
+
+PLANE, DISC = ("cost 1", "cost 2"), Ball((0.2, 0.35), 0.1)
+
+
+class Setting(NamedTuple):
+    """A world for runs of any length."""
+
+    name: str
+    says: str
+    at: Callable[[int], Environment]  # builds the world for a horizon
+    contexts: bool = False
+
+    @property
+    def at_instance(self) -> dict[str, float]:
+        """The number of this instance, taken from the name of the world.
+
+        >>> next(settings(("knapsacks",), 1)).at_instance
+        {'knapsacks': 0.0}
+        """
+        world, _, instance = self.name.partition(" ")
+        return {world: float(instance or 0)}
+
+
+@dataclass(frozen=True)
+class Restated:
+    """A random knapsack with another objective and other constraints on the same outcomes."""
+
+    horizon: int
+    maximize: str | Objective
+    subject_to: tuple[Constraint, ...]
+
+    @cached_property
+    def inner(self) -> BernoulliKnapsacks:
+        return BernoulliKnapsacks(horizon=self.horizon)
+
+    @cached_property
+    def problem(self) -> Problem:
+        return replace(self.inner.problem, maximize=self.maximize, subject_to=self.subject_to)
+
+    @property
+    def n_features(self) -> int:
+        return self.inner.n_features
+
+    def start(self, seed: int, replicas: Ints) -> World:
+        return self.inner.start(seed, replicas)
+
+
+def settings(worlds: tuple[str, ...], instances: int) -> Iterator[Setting]:
+    """Yield the settings of the requested worlds, in order."""
+    for world in worlds:
+        if world in _FIXED:
+            yield _FIXED[world]
+        else:
+            says, at = _RANDOM[world]
+            yield from (Setting(f"{world} {i}", says, partial(at, i)) for i in range(instances))
+
+
+def _gini(horizon: int) -> Environment:
+    objective = GeneralizedGini(("reward", "cost 1", "cost 2"))
+    return Restated(horizon, objective, BernoulliKnapsacks(horizon=horizon).problem.subject_to[2:])
+
+
+_FIXED = {
+    s.name: s
+    for s in (
+        Setting("arms", "four arms, two budgets", lambda horizon: MixedArms(horizon=horizon)),
+        Setting("gini", "ten arms, Gini welfare of three outcomes, a budget on a fourth", _gini),
+        Setting(
+            "disc",
+            "ten arms, a reward, and a disc in which the averages of two outcomes are to lie",
+            lambda horizon: Restated(horizon, "reward", (Within(PLANE, DISC),)),
+        ),
+        Setting(
+            "routing", "four types of requests, 16 routes, 20 edges", lambda horizon: Routing(horizon=horizon), True
+        ),
+        Setting(
+            "clicks",
+            "six ads, three campaigns, a mix and a risk of clicks",
+            lambda horizon: PayPerClick(horizon=horizon),
+            True,
+        ),
+        Setting(
+            "families",
+            "eight ads, five campaigns, 20 overlapping families of them with budgets",
+            lambda horizon: PayPerClick(ads=8, campaigns=5, families=20, horizon=horizon),
+            True,
+        ),
+    )
+}
+_SENSORS, _REQUESTS = "ten sensors, 100 points, outcomes by", "eight types of requests, 100 edges, uses learned by"
+_RANDOM: Mapping[str, tuple[str, Callable[[int, int], Environment]]] = {  # built for an instance and a horizon
+    "knapsacks": ("ten arms, three budgets", lambda i, t: BernoulliKnapsacks(instance=i, horizon=t)),
+    "sensors": (f"{_SENSORS} sensors", lambda i, t: Sensors(outcomes="sensors", instance=i, horizon=t)),
+    "points": (f"{_SENSORS} points", lambda i, t: Sensors(outcomes="points", instance=i, horizon=t)),
+    "types": (f"{_REQUESTS} types", lambda i, t: Requests(outcomes="types", instance=i, horizon=t)),
+    "edges": (f"{_REQUESTS} edges", lambda i, t: Requests(outcomes="edges", instance=i, horizon=t)),
+}
+
+
+class Rate(NamedTuple):
+    """An exponent with its standard error; NaN if a mean was not above 0."""
+
+    exponent: float
+    se: float
+
+
+def rate(rounds: Floats, values: Floats) -> Rate:
+    """Estimate x of value ~ T^-x by the slope of the means' logarithms, with a jackknife over replicas, `(G),(G,R)->`.
+
+    >>> rate(np.array([100.0, 400.0, 1600.0]), np.array([[0.4, 0.6], [0.2, 0.3], [0.1, 0.15]]))
+    Rate(exponent=0.5, se=0.0)
+    """
+    replicas = values.shape[1]
+    whole = _slope(rounds, values.mean(1))
+    if replicas < 2 or np.isnan(whole):
+        return Rate(whole, float("nan"))
+    without = np.array([_slope(rounds, np.delete(values, r, 1).mean(1)) for r in range(replicas)])
+    se = float(np.sqrt((replicas - 1) / replicas * ((without - without.mean()) ** 2).sum()))
+    return Rate(round(whole, 12), round(se, 12))
+
+
+def _slope(rounds: Floats, means: Floats) -> float:
+    if len(rounds) < 2 or not (means > 0).all():
+        return float("nan")
+    x, y = np.log(rounds), np.log(means)
+    x = x - x.mean()
+    return float(-(x @ y) / (x @ x))
+
+
+UPDATES: tuple[Updates, ...] = ("primal", "dual")
+SCALE = 1.0 / 32.0  # of the theory's gamma, for all systems, worlds and lengths
+
+Make = Callable[[Problem, Model], Policy]
+
+
+def systems(setting: Setting, world: Environment) -> Iterator[tuple[str, Policy | None, str]]:
+    """Yield the systems of a world: each name with its policy, or with the reason why it refuses the world."""
+    model = _model(setting, world)
+    for name, make in _makers(setting, world.problem).items():
+        try:
+            yield name, replace(make(world.problem, model), name=name), ""
+        except EvenhandError as error:
+            yield name, None, str(error)
+
+
+def _model(setting: Setting, world: Environment) -> Model:
+    """Build the model: tables at a part of the theory's gamma, or a Bayesian regression if users have features."""
+    outcomes = len(world.problem.learned)
+    if setting.name in ("clicks", "families"):
+        return BayesianRidge(n_features=world.n_features, n_outcomes=outcomes)
+    confidence = SCALE * theoretical_gamma(world.problem)
+    return Tabular(arms=world.n_features, n_outcomes=outcomes, confidence=confidence)
+
+
+def _makers(setting: Setting, problem: Problem) -> dict[str, Make]:
+    """Return the recipes of a setting by their names in tables."""
+    if setting.contexts:
+        return {"resolving": resolving, "fw_dual": fw_dual, "bwcr, primal-primal": bwcr}
+    found: dict[str, Make] = {}
+    for hard in (False, True) if problem.spending else (False,):
+        for objective, constraints in product(UPDATES, UPDATES):
+            name = f"bwcr, {objective}-{constraints}{', hard' if hard else ''}"
+            found[name] = partial(_bwcr, objective, constraints, hard)
+    found["ucb_bwcr"] = lambda problem, model: ucb_bwcr(problem, model, hard=False)
+    if isinstance(problem.objective, Linear) and len(problem.spending) == len(problem.subject_to):
+        of_knapsacks: dict[str, Make] = {"ucb_bwk": ucb_bwk, "greedy_bwk": greedy_bwk, "pd_bwk": pd_bwk}
+        found |= of_knapsacks
+        found["lin_cbwk"] = lin_cbwk
+    found["resolving"] = resolving
+    return found
+
+
+def _bwcr(objective: Updates, constraints: Updates, hard: bool, problem: Problem, model: Model) -> Policy:
+    """Build a variant of `bwcr`; soft variants have no margin, as the experiment measures the theorem's violation."""
+    return bwcr(
+        problem, model, objective_by=objective, constraints_by=constraints, margin=None if hard else 0.0, hard=hard
+    )
+
 
 PARTS = (64, 16, 4, 1)  # of the longest run
 REGRET, OUTSIDE, PER_ROUND = "regret", "outside", "microseconds per round and replica"
@@ -77,14 +273,14 @@ class Lengths:
             took = self.took.get((case.system, case.at["T"]))
             if took is not None:
                 rows.append(Measurement(case.system, at, PER_ROUND, took))
-        for system, found in self._found(runs).items():
+        for system, found in self._lengths(runs).items():
             for metric, (rounds, values) in found.items():
                 x = rate(rounds, values)
                 rows.append(Measurement(system, here, f"exponent of {metric}", x.exponent, x.se))
         return rows
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
-        parts, found = [], self._found(runs)
+        parts, found = [], self._lengths(runs)
         lengths = [p["T"] for p in self.points]
         for metric in (REGRET, OUTSIDE):
             lines = []
@@ -106,7 +302,7 @@ class Lengths:
         from evenhand.report.planes import in_plane  # matplotlib only when asked for
         from evenhand.report.plots import Curve, over_sweep, save
 
-        found = self._found(runs)
+        found = self._lengths(runs)
         looks = looks_of(list(found))
         panels: dict[str, list[Curve]] = {}
         for metric in (REGRET, OUTSIDE):
@@ -140,7 +336,7 @@ class Lengths:
         """Compute the optimum minus the objective at the averages of true means, `->(R)`."""
         return np.asarray(self.optimum[self.setting.name] - trace.objective()[-1])
 
-    def _found(self, runs: Sequence[Run]) -> dict[str, dict[str, tuple[Floats, Floats]]]:
+    def _lengths(self, runs: Sequence[Run]) -> dict[str, dict[str, tuple[Floats, Floats]]]:
         """Collect lengths and values of every replica, `(G),(G,R)`, by system and metric."""
         found: dict[str, dict[str, tuple[Floats, Floats]]] = {}
         for system in dict.fromkeys(run.case.system for run in runs):

@@ -87,17 +87,17 @@ def headline(names: Sequence[str], columns: Sequence[Column]) -> str:
     if not order:
         return "no run has ended"
     first, *rest = order
-    said = f"{names[first]} brings {gains.mean(first):.0%} of the possible gain and {_kept(used, first)}"
+    said = f"{names[first]} brings {gains.mean(first):.0%} of the possible gain and {_verdict(used, first)}"
     if not rest:
         return said
     other = max(rest, key=gains.mean)
     if gains.mean(other) <= gains.mean(first):
-        over = f" and {_kept(used, other)}" if used.over(other) else ""
+        over = f" and {_verdict(used, other)}" if used.over(other) else ""
         return f"{said}; the next best, {names[other]}, brings {gains.mean(other):.0%}{over}"
-    return f"{said}; {names[other]} brings {gains.mean(other):.0%}, but {_kept(used, other)}"
+    return f"{said}; {names[other]} brings {gains.mean(other):.0%}, but {_verdict(used, other)}"
 
 
-def _kept(used: Column, i: int) -> str:
+def _verdict(used: Column, i: int) -> str:
     """Say in how many runs a policy overspends."""
     from evenhand.report.standings import runs
 

@@ -20,7 +20,7 @@ def overspent(trace: Trace) -> list[bool]:
     return [bool(z) for z in np.any([beyond(spent, total) for spent, total in totals], axis=0)]
 
 
-def seen(results: Results) -> str:
+def sentences(results: Results) -> str:
     """Say in two sentences what was seen: what learning gained, and who overspent.
 
     Args:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.environments import Ranking
+from evenhand.environments import LastFM, Listeners, Ranking
 from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
 from evenhand.experiments.fair_ranking import FairRankingExperiment
-from evenhand.experiments.fair_ranking.constraints import Constrained
-from evenhand.experiments.fair_ranking.world import CLICK, Aim, aim, clipped, inequality, model, untuned, world
-from evenhand.objectives import Linear, Objective
-from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
+from evenhand.models import BayesianBilinear, Bilinear, SelfNormalised
+from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Objective, WeightedSum
+from evenhand.problem import Budget, Constraint, Floor, Parity
+from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, resolving, unbiased_linucb_rank, uniform
 from evenhand.report.leaders import leads
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt
@@ -25,6 +25,162 @@ from evenhand.run.trace import Trace
 
 if TYPE_CHECKING:
     from evenhand.report.plots import Curve
+
+
+CLICK = "click"
+SMOOTHING = Moreau(1.0)  # the paper's beta_0 = 1
+POWER = 0.5
+OFFSET = 1e-3  # bounds the slope of the welfare for items that were never exposed
+RIDGE = 0.1
+WIDTH = SelfNormalised(delta=0.1 / 3)
+
+
+def world(settings: FairRankingExperiment) -> Ranking:
+    """Build the rankings of 10 slots for the audience of the data, or for a synthetic one of the same shape."""
+    wide = settings.items == "2k"
+    if settings.data:
+        audience = LastFM(path=settings.data, items="2k" if wide else 50, factors=settings.factors).audience
+    else:
+        users, items = (1880, 2500) if wide else (50, 50)
+        audience = Listeners(users=users, items=items, factors=settings.factors).audience
+    plain = Ranking(audience=audience, horizon=settings.rounds)
+    return replace(plain, maximize=inequality(plain.exposures).objective)
+
+
+def model(settings: FairRankingExperiment) -> Bilinear | BayesianBilinear:
+    """Build the regression that all systems share."""
+    if settings.model == "bayesian":
+        return untuned(settings)
+    return clipped(settings) if settings.model == "clipped" else printed(settings)
+
+
+def printed(settings: FairRankingExperiment) -> Bilinear:
+    """Build the ridge regression of the paper, whose confidence bounds are not clipped."""
+    return Bilinear(
+        n_user_features=settings.factors, n_item_features=settings.factors, ridge=RIDGE, width=WIDTH, clipped=False
+    )
+
+
+def clipped(settings: FairRankingExperiment) -> Bilinear:
+    """Build the same regression with bounds clipped at 0 and 1, the range of a click."""
+    return replace(printed(settings), clipped=True)
+
+
+def untuned(settings: FairRankingExperiment) -> BayesianBilinear:
+    """Build the Bayesian model, which has no width to set."""
+    return BayesianBilinear(n_user_features=settings.factors, n_item_features=settings.factors)
+
+
+class Aim(NamedTuple):
+    """An objective f = utility + beta f_item."""
+
+    name: str
+    beta: float
+    of_items: Objective
+    smoothing: Moreau | None
+
+    @property
+    def objective(self) -> WeightedSum:
+        return WeightedSum(((1.0, Linear({CLICK: 1.0})), (self.beta, self.of_items)))
+
+
+def inequality(exposures: Sequence[str]) -> Aim:
+    """Return the objective of equation 2: f_item is minus the mean absolute difference of exposures."""
+    return Aim("eq. 2", 1.0, GeneralizedGini.difference(exposures), SMOOTHING)
+
+
+def aim(name: str, exposures: Sequence[str], beta: float | None = None) -> Aim:
+    """Return an objective of Section 5 and Appendix B.1 by name, by default at the beta of its figure over the rounds.
+
+    >>> aim("gini welfare", ("a", "b")).objective.outcomes
+    ('click', 'a', 'b')
+    """
+    printed = _printed(name, exposures)
+    return printed if beta is None else printed._replace(beta=beta)
+
+
+def _printed(name: str, exposures: Sequence[str]) -> Aim:
+    m = len(exposures)
+    if name == "eq. 2":
+        return inequality(exposures)
+    if name == "gini welfare":
+        weights = tuple((m - j) / m for j in range(m))
+        return Aim(name, 0.5, GeneralizedGini(tuple(exposures), weights), SMOOTHING)
+    if name == "equal exposure":
+        return Aim(name, 0.5, EqualExposure(tuple(exposures)), SMOOTHING)
+    return Aim(name, 0.5, AlphaFair.welfare(exposures, POWER, OFFSET), None)
+
+
+LABELS = 5  # formed by popularity, so that some of them fall short
+LEAST = 0.85  # the floor of every label, as a part of an even share of the exposures
+FEE = 1.0  # the limit per round; two items in five cost 1 per exposure, and maximising clicks spends about 1.4
+APART = 0.05  # the tolerance of the parity: clicks on a label over its share, above or below the average
+SHARE_OF_OPTIMUM = "utility / optimum"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constrained(Section):
+    """Measures the clicks of two recipes under each set of constraints, and how well the constraints are kept."""
+
+    settings: FairRankingExperiment
+    session: Session
+    optima: dict[int, float] = field(default_factory=dict)  # by set
+
+    @cached_property
+    def world(self) -> Ranking:
+        plain = world(self.settings)
+        names, likes = plain.audience.names, plain.audience.chances.mean(0)
+        rank = np.argsort(np.argsort(-likes, kind="stable"))
+        labels = {name: f"label {rank[i] * LABELS // len(names)}" for i, name in enumerate(names)}
+        fees = {name: 1.0 for i, name in enumerate(names) if i % 5 < 2}
+        return replace(plain, maximize="click", labels=labels, fees=fees)
+
+    @cached_property
+    def sets(self) -> Mapping[str, tuple[Constraint, ...]]:
+        floor = Floor("exposure", rate=LEAST * float(self.world.looked.sum()), by="label")
+        fee, parity = Budget("fee", rate=FEE), Parity("click", by="label", tolerance=APART)
+        sets = ((floor,), (fee,), (floor, fee), (floor, parity, fee))
+        return {", ".join(type(c).__name__ for c in some): some for some in sets}
+
+    @property
+    def title(self) -> str:
+        s = self.settings
+        return (
+            f"clicks under constraints after {s.rounds:,} rounds, {s.replicas} replicas, seed {s.seed}, {model(s)}\n"
+            f"floor: {LEAST:g} of an even share of exposures for each of {LABELS} labels; parity: clicks of labels "
+            f"within {APART:g}; fee: {FEE:g} per round, hard"
+        )
+
+    @property
+    def points(self) -> Sequence[Point]:
+        return [{"set": i} for i in range(len(self.sets))]
+
+    def cases(self, point: Point) -> Iterator[Case]:
+        i = int(point["set"])
+        name, subject_to = list(self.sets.items())[i]
+        here = replace(self.world, subject_to=subject_to)
+        for recipe in (fw_linucb_rank, resolving):
+            policy = recipe(here.problem, model(self.settings))
+            yield Case(point, f"{policy.name}, {name}", here, policy)
+        if not self.session.asked_to_stop():
+            self.optima[i] = opt(here, replicas=1, progress=False).value
+
+    def measure(self, runs: Sequence[Run]) -> list[Measurement]:
+        found = []
+        for case, trace in runs:
+            assert trace is not None  # nothing here is refused
+            i = int(case.at["set"])
+            utility = trace.objective()[-1]
+            if i in self.optima:
+                found.append(Measurement.of(case.system, {}, SHARE_OF_OPTIMUM, utility / self.optima[i], worst="low"))
+            for c in case.world.problem.subject_to:
+                kept = trace.measure(c)[-1]
+                found.append(Measurement.of(case.system, {}, type(c).__name__, kept, worst=c.worst))
+        return found
+
+    def report(self, runs: Sequence[Run], results: Results) -> str:
+        return results.table({}, (SHARE_OF_OPTIMUM, "Floor", "Parity", "Budget")) + "\n"
+
 
 SHARE = 0.75  # FairLearn's c relative to its maximum k / m where objectives are compared: 0.15 for 50 artists
 BETAS = {"50": (0.02, 0.05, 0.1, 0.2, 0.5, 1.0), "2k": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}  # by the items

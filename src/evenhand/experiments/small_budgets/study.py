@@ -138,7 +138,7 @@ class Sweep:
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         rows = []
-        for name, there in self.found(runs).items():
+        for name, there in self.collect(runs).items():
             for budget, o in there.items():
                 if o is not None:
                     at = {"total": budget}
@@ -148,7 +148,7 @@ class Sweep:
         order = [p["total"] for p in self.points]
         return sorted(rows, key=lambda m: order.index(m.at["total"]))
 
-    def found(self, runs: Sequence[Run]) -> Found:
+    def collect(self, runs: Sequence[Run]) -> Found:
         """Collect gains and overspending by policy and budget."""
         found: Found = {name: {} for name in recipes()}
         for case, trace in runs:
@@ -161,7 +161,7 @@ class Sweep:
         return Outcomes((trace.objective()[-1] - nothing) / (best - nothing), np.maximum(spent - 1.0, 0.0))
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
-        found, budgets = self.found(runs), [p["total"] for p in self.points]
+        found, budgets = self.collect(runs), [p["total"] for p in self.points]
         reasons = {case.system: case.refused for case, trace in runs if trace is None}
         notes = [f"{name} was refused: {why}" for name, why in reasons.items()]
         parts = [
@@ -172,7 +172,7 @@ class Sweep:
         return "\n\n".join(parts if results.interrupted else [*parts, _limits(found)])
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        return [picture(self.found(runs), out / "small-budgets.png")]
+        return [picture(self.collect(runs), out / "small-budgets.png")]
 
 
 def sections(settings: SmallBudgetsExperiment, session: Session) -> Iterator[Sweep]:

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from evenhand.core import faces
-from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.core.validate import nonnegative
 from evenhand.live.fold.cases import Encoder, Named, Teacher
 from evenhand.live.fold.fold import Rewritten

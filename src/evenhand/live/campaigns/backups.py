@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.core.validate import on_disk
 from evenhand.live.fold.changes import check_said
 from evenhand.live.fold.opening import refuse_pool
@@ -152,7 +152,7 @@ def _new(path: str | Path) -> Iterator[Path]:
     out = Path(path)
     if out.exists():
         raise InvalidInput("file", "one that does not exist yet", str(out))
-    with on_disk("file", "a file that can be written"), beside(out, 0o600) as part:
+    with on_disk("file", "a file that can be written"), replacement(out, 0o600) as part:
         yield part
 
 

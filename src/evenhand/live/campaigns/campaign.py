@@ -34,7 +34,7 @@ from evenhand.live.worker.verbs import Outcomes, Verbs, lookup
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
-from evenhand.problem.ended import After
+from evenhand.problem.end import After
 
 if TYPE_CHECKING:
     import pandas as pd

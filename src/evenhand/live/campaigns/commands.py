@@ -31,7 +31,7 @@ from evenhand.live.log.versions import deciding, other_version
 from evenhand.live.stores.opening import Place, connect, connect_to_read, refuse_own
 from evenhand.live.worker.erasure import Erasure, time_of
 from evenhand.offline.frozen import Saved
-from evenhand.problem.ended import After
+from evenhand.problem.end import After
 from evenhand.version import __version__
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.core.files import beside, quoted
+from evenhand.core.files import quoted, replacement
 from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.core.validate import on_disk
@@ -218,7 +218,7 @@ def export(
 
 @contextmanager
 def _new(out: Path) -> Iterator[Path]:
-    with on_disk("out", "a file that can be written"), beside(out, 0o600) as part:
+    with on_disk("out", "a file that can be written"), replacement(out, 0o600) as part:
         yield part
 
 

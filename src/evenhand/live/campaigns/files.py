@@ -32,7 +32,7 @@ from evenhand.logs.problem_file import parse
 from evenhand.policy.adoption import refuse_weight
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
-from evenhand.problem.ended import After
+from evenhand.problem.end import After
 
 _AT = " at weight "
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from evenhand.core.checked import has, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import count
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
+from evenhand.core.signatures import has, shown
 from evenhand.core.validate import on_disk
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
@@ -218,7 +218,7 @@ def _written(store: Store, name: str, plan: _Plan) -> Iterator[Path]:
     """
     _refuse_other(name, plan)
     draft = plan.path.with_name(f".{plan.path.name}.{secrets.token_hex(4)}")
-    with on_disk("folder", "one whose files can be written"), beside(draft, 0o600) as part:
+    with on_disk("folder", "one whose files can be written"), replacement(draft, 0o600) as part:
         events = takewhile(lambda event: event.seq <= plan.last.seq, store.scan(name, plan.first - 1))
         head = write_segment(part, name, plan.first - 1, plan.before, map(_stateless, events)).head
         if head is None or (head.seq, head.hash) != (plan.last.seq, plan.last.hash):

@@ -16,9 +16,9 @@ from time import monotonic
 from typing import Literal, get_args
 
 from evenhand.core.arguments import build
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import unknown_key
+from evenhand.core.signatures import shown
 from evenhand.core.toml import parse
 from evenhand.core.validate import number, on_disk, one_of
 

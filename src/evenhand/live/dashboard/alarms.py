@@ -114,7 +114,7 @@ def _limits(status: Status) -> Iterator[Alarm]:
     """Yield the limits that are missed by more than chance explains."""
     for name, s in status.standings.items():
         if s.verdict not in ("kept", "close") and status.rounds > status.waiting:
-            yield Alarm("limit", f"{name}: {digits(s.value)}, {s.side} {digits(s.limit)}. It is {s.said}.")
+            yield Alarm("limit", f"{name}: {digits(s.value)}, {s.side} {digits(s.limit)}. It is {s.text}.")
 
 
 def _outcomes(tally: Tally) -> Iterator[Alarm]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from evenhand.core.errors import MissingExtra
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.core.validate import on_disk
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.fold.forms import naming_damage
@@ -23,5 +23,5 @@ def write_file(campaign: Watched, path: str | Path) -> None:
     except ImportError as error:
         raise MissingExtra("pages", "live") from error
     named = naming_damage(campaign.store, campaign.name)
-    with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part, named:
+    with on_disk("path", "a file that can be written"), replacement(Path(path), 0o600) as part, named:
         part.write_text(render_file(campaign), encoding="utf-8")

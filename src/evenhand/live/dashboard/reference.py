@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evenhand.core.checked import shown
+from evenhand.core.signatures import shown
 from evenhand.live.dashboard.page import render
 from evenhand.live.dashboard.view import Card, Section, Table
 

@@ -16,7 +16,7 @@ from evenhand.live.fold.cases import context_of
 from evenhand.live.log.events import read
 from evenhand.policy.doubts import never_explores
 from evenhand.problem.problem import Problem
-from evenhand.report.lock_ins import FAR, FEWEST, PART
+from evenhand.report.summary import FAR, FEWEST, PART
 
 
 class Streak:

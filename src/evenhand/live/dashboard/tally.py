@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.checked import has
+from evenhand.core.signatures import has
 from evenhand.core.types import Floats
 from evenhand.live.dashboard.counts import LATEST, SHOWN, Clipped, Delays, Line, Recent, Silence, Span, Spans
 from evenhand.live.dashboard.streak import Streak

@@ -6,12 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from evenhand.core.faces import amount
-
-if TYPE_CHECKING:
-    from markupsafe import Markup  # of the extra `live`, which campaigns without a server do not need
+from evenhand.report.drawing import Svg
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class Card:
     name: str  # unique within the page, so that open folds stay open
     title: str
     summary: str = ""
-    chart: Markup | None = None
+    chart: Svg | None = None
     keys: Sequence[Key] = ()
     tables: Sequence[Table] = ()
     text: str = ""  # shown verbatim, line by line

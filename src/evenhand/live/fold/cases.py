@@ -10,9 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.core.checked import has
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
+from evenhand.core.signatures import has
 from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST
 from evenhand.policy.cases import StatedCase

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import CannotErase, InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.core.validate import number, one_of
 from evenhand.live.fold.cases import context_of
 from evenhand.live.fold.phases import Phase
@@ -17,7 +17,7 @@ from evenhand.live.log.life import FATES, SETTINGS, STATES, Ended, Life, OnExpir
 from evenhand.live.log.store import Erasing, Readable, Transaction
 from evenhand.policy.corrections import forget
 from evenhand.policy.saving import refusals
-from evenhand.problem.ended import AFTERS, After
+from evenhand.problem.end import AFTERS, After
 
 _PATIENCE = "seconds above 0 and below 1e9"
 _DAYS = 'days above 0 and at most 36,500, or "off"'

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import meant
+from evenhand.core.signatures import shown
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, wrong
 from evenhand.live.fold.cases import Case

@@ -24,7 +24,7 @@ from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.status import Status
-from evenhand.problem.ended import ended
+from evenhand.problem.end import is_over
 
 
 class Rewritten(EvenhandError):
@@ -172,7 +172,7 @@ class Fold:
 
     def is_late(self, context: Context) -> bool:
         """Return whether the next decision would be one after the horizon, or after the end of a run with dates."""
-        return ended(self.policy.problem, float(self.state.t[0]), time_of(context))
+        return is_over(self.policy.problem, float(self.state.t[0]), time_of(context))
 
     def decide(self, context: Context) -> Decision:
         """Decide the next case, one after the horizon as the campaign states; the state stays as it is."""

@@ -13,7 +13,7 @@ from evenhand.live.fold.phases import BOOKS
 from evenhand.live.log.events import Damaged, Event, Kind, is_erased, read
 from evenhand.live.log.life import FATES
 from evenhand.live.log.store import Readable
-from evenhand.problem.ended import AFTERS
+from evenhand.problem.end import AFTERS
 
 _Form = Callable[[object], bool]
 

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.core.errors import InvalidInput
 from evenhand.policy.late import unguarded
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints.base import totalled
+from evenhand.problem.constraints.base import total_constraints
 from evenhand.problem.problem import Problem
 
 Amounts = Mapping[str, int]  # whole numbers of units, by the outcome that is spent
@@ -110,7 +110,7 @@ class Lease:
         """
         found = list(problem.subject_to)
         for name, total in self.totals.items():
-            own = [(place, budget.at_total(total)) for place, budget in totalled(found, name)]
+            own = [(place, budget.at_total(total)) for place, budget in total_constraints(found, name)]
             place, lent = own[0] if len(own) == 1 else (0, None)
             if lent is None:
                 expected = f"one budget of {name!r} over the whole run, as the pool {self.pool!r} has a total of it"
@@ -126,7 +126,7 @@ class Lease:
         """
         problem, soft = policy.problem, unguarded(policy)
         for name, total in self.totals.items():
-            own = [budget for _, budget in totalled(problem.subject_to, name)]
+            own = [budget for _, budget in total_constraints(problem.subject_to, name)]
             if [budget == budget.at_total(total) for budget in own] != [True]:
                 expected = f"the total {total:g} that the campaign leases from the pool {self.pool!r}"
                 raise InvalidInput(f"budget {name}", expected, own or "no budget")

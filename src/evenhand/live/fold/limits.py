@@ -12,7 +12,7 @@ from evenhand.live.log.life import Ended
 from evenhand.policy.late import unguarded
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
-from evenhand.problem.ended import past
+from evenhand.problem.end import past
 from evenhand.problem.problem import Problem
 
 _STOP = "`evenhand pause` or `end` stops a campaign"

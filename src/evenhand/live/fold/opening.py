@@ -17,7 +17,7 @@ from evenhand.live.log.life import OnExpiry
 from evenhand.live.log.store import Readable
 from evenhand.live.log.versions import here
 from evenhand.policy.policy import Policy
-from evenhand.problem.ended import After
+from evenhand.problem.end import After
 
 
 @dataclass(frozen=True, kw_only=True)

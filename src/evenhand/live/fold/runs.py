@@ -18,8 +18,8 @@ from evenhand.live.fold.fold import Fold
 from evenhand.live.log.events import Conflict, Damaged, Event, is_erased, read
 from evenhand.live.log.packing import unpack_all
 from evenhand.policy import checks
-from evenhand.policy.ahead import frozen, pass_on
-from evenhand.policy.entries import widened
+from evenhand.policy.batch import frozen, pass_on
+from evenhand.policy.entries import widen
 from evenhand.policy.kernels.events import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
@@ -201,7 +201,7 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
     for ref in answers:
         if ref not in places:
             places[ref] = len(bodies) + len(earlier)
-            earlier.append(widened(fold.pending.decision(ref, ()), fold.policy.model.n_features))
+            earlier.append(widen(fold.pending.decision(ref, ()), fold.policy.model.n_features))
     y, exposed = _nothing_observed(problem, len(places))
     plain = {ref for ref, answer in answers.items() if _fill(problem, answer, places[ref], y, exposed)}
     refs = np.array([event.seq if event.ref is None else event.ref for event in events])

@@ -8,8 +8,8 @@ from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.live.fold.cases import Encoder, Named, alike, refuse_unfit, same_cases
 from evenhand.live.fold.changes import check_said
 from evenhand.live.fold.coded import Coded

@@ -3,19 +3,18 @@
 from evenhand.core.errors import MissingExtra
 
 try:
-    import fastapi
     import httptools
     import jinja2
+    import starlette
     import uvicorn
 except ImportError as error:
     raise MissingExtra("live campaigns", "live") from error
 
-from evenhand.live.http.app import app, router
-from evenhand.live.http.fixed import add_errors
+from evenhand.live.http.app import add_errors, app
 from evenhand.live.http.lines import to_stderr
-from evenhand.live.http.schemas import add_links
+from evenhand.live.http.router import add_links, router
 from evenhand.live.http.server import serve
 
 __all__ = ["add_errors", "add_links", "app", "router", "serve", "to_stderr"]
 
-del fastapi, httptools, jinja2, uvicorn
+del httptools, jinja2, starlette, uvicorn

@@ -1,12 +1,13 @@
-"""Responses as JSON, and the status of each error."""
+"""What an app answers: operations, responses as JSON, and the status of each error."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
 
-from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from evenhand.core.errors import CannotErase, CannotSave, EvenhandError, InvalidInput
 from evenhand.live.log.events import Busy, Conflict, Damaged, Unknown
@@ -27,6 +28,18 @@ _STATUSES: dict[type[EvenhandError], int] = {
     Paused: 503,
     Ended: 410,
 }
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Operation(NamedTuple):
+    """What an app answers, and describes."""
+
+    method: str
+    path: str
+    handler: Handler
+    described: dict[str, Any]  # in OpenAPI
 
 
 class Refused(Exception):
@@ -89,3 +102,17 @@ def error_response(error: Exception, headers: dict[str, str] | None = None) -> J
 def entry(found: dict[str, Any] | EvenhandError) -> dict[str, Any]:
     """Return an entry of a list of results: the result, or the description of its error."""
     return describe(found) if isinstance(found, EvenhandError) else found
+
+
+def readiness_response(reason: str | None, standing: Mapping[str, object]) -> Response:
+    """Answer a probe: that the server is ready, or why it is not, with further facts."""
+    if reason is None:
+        return JSONResponse({"ready": True, **standing})
+    return JSONResponse({"ready": False, "reason": reason}, 503, headers={"Retry-After": "1"})
+
+
+async def _healthy(_: Request) -> Response:
+    return JSONResponse({"ok": True})
+
+
+HEALTHY: Handler = _healthy  # answers that the server runs

@@ -1,48 +1,135 @@
-"""The application of one campaign, of several, or of a router within another application."""
+"""The application of one campaign, or of several, with its pages and its description."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, FastAPI, Request
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenhand.core.checked import shown
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.dashboard.decision import decision_page
 from evenhand.live.dashboard.page import index, page
-from evenhand.live.http.answers import Refused, error_response
-from evenhand.live.http.fixed import (
-    HEALTHY,
-    Handler,
-    Lifespan,
-    add_pages,
-    add_probes,
-    bare,
-    not_found,
-    readiness_response,
-)
-from evenhand.live.http.guard import Guard, let_in, token_in, token_of
+from evenhand.live.dashboard.reference import reference
+from evenhand.live.http.answers import HEALTHY, Handler, Operation, Refused, error_response, readiness_response
+from evenhand.live.http.guard import Guard, token_in, token_of
 from evenhand.live.http.metrics import CONTENT
-from evenhand.live.http.places import INSIDE, OPEN, Place, Places, below
-from evenhand.live.http.routes import GUARDED, Direct, add_routes, answers, find_decision
-from evenhand.live.http.schemas import add_operations, add_security, read_operation
+from evenhand.live.http.places import INSIDE, OPEN, STATIC, Places, below
+from evenhand.live.http.routes import GUARDED, find_decision, operations
+from evenhand.live.http.schemas import Schema, description, read_operation
 from evenhand.live.http.service import Hall
 from evenhand.live.log.events import Conflict
 
+ErrorHandler = Callable[[Request, Exception], Response | Awaitable[Response]]
+Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
-def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
-    """Make the app that is about all campaigns of a server, without its guard."""
-    made = bare("evenhand", lifespan)  # its document is for tokens of any campaign, and names none
+
+class UnexpectedErrors:
+    """Middleware that answers unexpected errors without revealing code; the log has the details.
+
+    Args:
+        app: the app that may fail.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        started = False
+
+        async def answer(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:
+            if started or scope["type"] != "http":
+                raise
+            await error_response(error)(scope, receive, send)
+
+
+def not_found(_: Request, error: Exception) -> Response:
+    """Answer requests for unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    return error_response(Refused(error.status_code, error.detail.lower()), dict(error.headers or {}))
+
+
+def application(
+    title: str,
+    operations: Callable[[], Sequence[Operation]],
+    pages: Mapping[str, Handler],
+    *,
+    missing: ErrorHandler = not_found,
+    lifespan: Lifespan | None = None,
+    unless: Sequence[str] | None = None,
+) -> Starlette:
+    """Make an app, whose errors are JSON; its description, and the page of it, are made when they are asked for.
+
+    Args:
+        title: of the description.
+        operations: returns what it answers; names and ranges in it may change, routes do not.
+        pages: what is in no description, by path.
+        missing: answers requests for unknown paths and methods.
+        lifespan: what begins and ends with the app.
+        unless: the paths that need no token; None if none does.
+    """
+
+    def described() -> Schema:
+        return description(title, [(z.method, z.path, z.described) for z in operations()], unless)
+
+    async def openapi(_: Request) -> Response:
+        return JSONResponse(described())
+
+    async def docs(request: Request) -> Response:
+        return HTMLResponse(reference(described(), str(request.base_url)))
+
+    own = {**pages, "/docs": docs, "/openapi.json": openapi, **{path: _file(path) for path in STATIC}}
+    routes = [Route(z.path, z.handler, methods=[z.method]) for z in operations()]
+    made = Starlette(
+        routes=[*routes, *(Route(path, handler) for path, handler in own.items())],
+        middleware=[Middleware(UnexpectedErrors)],
+        exception_handlers={HTTPException: missing},
+        lifespan=lifespan,
+    )
+    made.router.redirect_slashes = False
+    add_errors(made)
+    return made
+
+
+def _file(path: str) -> Handler:
+    """Make the handler that serves a static file of the page."""
+    text = files("evenhand.live.dashboard").joinpath(path[1:]).read_text("utf-8")
+
+    async def handle(_: Request) -> Response:
+        return Response(text, media_type=STATIC[path])
+
+    return handle
+
+
+def add_errors(made: Starlette) -> None:
+    """Make an app answer errors of campaigns as JSON, with the same statuses as `evenhand serve`."""
+    for kind in (Refused, EvenhandError):
+        made.add_exception_handler(kind, lambda _, error: error_response(error))
+
+
+def several(hall: Hall, tokens: Tokens | None, lifespan: Lifespan) -> Starlette:
+    """Make the app about all campaigns of a server, without its guard; its description, for any token, names none."""
 
     async def elsewhere(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException) or error.status_code != 404:
@@ -51,8 +138,6 @@ def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
             f"not found: this server has several campaigns, each below /campaigns/NAME/; {_list(_own(hall, request))}"
         )
         return error_response(Refused(404, told))
-
-    made.add_exception_handler(HTTPException, elsewhere)
 
     async def page_(request: Request) -> Response:
         found = []
@@ -72,31 +157,20 @@ def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
         states = {name: z["state"] for name, served in hall.each.items() if (z := served.readiness.standing())}
         return readiness_response("; ".join(wrong) or None, {"states": states} if states else {})
 
-    reads: dict[str, Handler] = {"/metrics": metrics_, "/healthz": HEALTHY, "/readyz": ready}
-    for path, handler in reads.items():
-        answer = PlainTextResponse if path == "/metrics" else JSONResponse
-        extra = read_operation()
-        made.add_api_route(path, handler, methods=["GET"], name=path[1:], response_class=answer, openapi_extra=extra)
-    add_list(made, hall)
-    add_probes(made.router, ready)
-    add_pages(made, {"/": page_})
-    return made
+    reads: dict[str, Handler] = {"/healthz": HEALTHY, "/readyz": ready, "/campaigns": listing(hall)}
+    stated = [Operation("GET", path, handler, read_operation()) for path, handler in reads.items()]
+    stated.append(Operation("GET", "/metrics", metrics_, read_operation(kind="text/plain")))
+    unless = None if tokens is None else OPEN
+    return application("evenhand", lambda: stated, {"/": page_}, missing=elsewhere, lifespan=lifespan, unless=unless)
 
 
-def add_list(made: FastAPI, hall: Hall, in_schema: bool = True) -> None:
-    """Add the list of the campaigns that a token is for."""
+def listing(hall: Hall) -> Handler:
+    """Return what answers with the list of the campaigns that a token is for."""
 
     async def campaigns(request: Request) -> Response:
         return JSONResponse([{"name": name, "path": _inside(name)} for name in _own(hall, request)])
 
-    made.add_api_route(
-        "/campaigns",
-        campaigns,
-        methods=["GET"],
-        name="campaigns",
-        include_in_schema=in_schema,
-        openapi_extra=read_operation(),
-    )
+    return campaigns
 
 
 class Inside:
@@ -144,7 +218,7 @@ def _inside(name: str) -> str:
     return f"{INSIDE[1:]}{quote(name, safe='')}/"
 
 
-def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifespan: Lifespan | None = None) -> FastAPI:
+def one(hall: Hall, name: str, known: bool, tokens: Tokens | None, lifespan: Lifespan | None = None) -> Starlette:
     """Make the app of one campaign, without its guard.
 
     Args:
@@ -152,11 +226,10 @@ def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifesp
         name: of the campaign.
         known: whether clients may state known outcomes that declare no range.
         tokens: those of which requests carry one, None if they need none.
-        lifespan: what begins and ends with the app.
+        lifespan: what begins and ends with the app where it is that of the server, None where it is below its name.
     """
     served = hall.each[name]
     campaign = served.campaign
-    made = bare(f"evenhand: {name}", lifespan)
 
     async def page_(_: Request) -> Response:
         return HTMLResponse(await served.reading(lambda: page(campaign, served.stand(), served.tally)))
@@ -169,40 +242,17 @@ def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifesp
             why = None
         return HTMLResponse(decision_page(name, found, why))
 
-    add_routes(made.router, hall, name, known, tokens, allowed=() if tokens is None else GUARDED)
-    add_operations(made, campaign)
-    add_pages(made, {"/": page_, "/decisions/{number}/page": decision_})
-    return made
-
-
-def router(campaign: Campaign, *, known: bool = False, switches: bool = False, erases: bool = False) -> APIRouter:
-    """Make the routes of a campaign for a FastAPI app of your own, whose errors `add_errors` answers.
-
-    They are those of `app`, without its pages. Who may ask is up to the app: the routes check the bodies of requests
-    and their `Content-Type`, and neither tokens nor the names and origins of hosts. What waits for a transaction is
-    finished when the app ends.
-
-    Args:
-        campaign: the campaign; it may have other workers.
-        known: whether clients may state known outcomes that declare no range.
-        switches: whether clients may send another problem file, as only those should whom the app knows.
-        erases: whether clients may erase decisions, as only such should.
-
-    >>> import evenhand as eh
-    >>> from fastapi import FastAPI
-    >>> from evenhand.live.http import add_errors
-    >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
-    >>> mine = FastAPI()
-    >>> mine.include_router(router(Campaign.open("memory://", "shop", eh.uniform(shop, 1))), prefix="/shop")
-    >>> add_errors(mine)
-    >>> "/shop/decide" in mine.openapi()["paths"]
-    True
-    """
-    hall = Hall([campaign])
-    made = APIRouter(dependencies=[Depends(let_in)], lifespan=hall.lifespan)
-    allowed = [route for route, is_allowed in (("/switch", switches), ("/erase", erases)) if is_allowed]
-    add_routes(made, hall, campaign.name, known, None, allowed=allowed)
-    return made
+    pages: dict[str, Handler] = {"/": page_, "/decisions/{number}/page": decision_}
+    if lifespan is not None:
+        pages["/campaigns"] = listing(hall)
+    allowed = () if tokens is None else GUARDED
+    return application(
+        f"evenhand: {name}",
+        lambda: operations(hall, name, known, tokens, allowed=allowed),
+        pages,
+        lifespan=lifespan,
+        unless=None if tokens is None else () if lifespan is None else OPEN,
+    )
 
 
 def app(
@@ -212,7 +262,7 @@ def app(
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     known: bool = False,
     backups: Path | None = None,
-) -> FastAPI:
+) -> Starlette:
     """Build the app that serves campaigns over HTTP, for `serve` or any ASGI server.
 
     One campaign has its routes at `/`, and at `/campaigns/NAME/` as well. Several have them at `/campaigns/NAME/` only.
@@ -233,62 +283,22 @@ def app(
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
     >>> made = app(Campaign.open("memory://", "shop", eh.uniform(shop, 1)), token="a long enough secret")
-    >>> made.title
-    'evenhand: shop'
+    >>> {"/", "/decide", "/docs"} <= {route.path for route in made.routes}
+    True
     """
-    made, outer = _parts(campaigns, token, hosts, known, backups)
-    for layer in outer:
-        made.add_middleware(layer)
-    return made
-
-
-def shell(
-    campaigns: Campaign | Sequence[Campaign],
-    *,
-    token: str | Tokens | None,
-    hosts: Sequence[str],
-    known: bool,
-    backups: Path | None = None,
-) -> ASGIApp:
-    """Build an app that answers as `app` does, for `serve`; only requests other than verbs go to FastAPI.
-
-    The arguments and errors are those of `app`.
-    """
-    made, outer = _parts(campaigns, token, hosts, known, backups)
-    found: ASGIApp = made
-    for layer in outer:
-        found = layer(app=found)
-    return found
-
-
-def _parts(
-    campaigns: Campaign | Sequence[Campaign],
-    token: str | Tokens | None,
-    hosts: Sequence[str],
-    known: bool,
-    backups: Path | None,
-) -> tuple[FastAPI, Sequence[partial[Any]]]:
-    """Make an app without its outer layers, and what makes these, from the inside out."""
     tokens = token if token is None or isinstance(token, Tokens) else Tokens(single=token)
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
     hall = Hall(_checked(campaigns), backups)
     names = list(hall.each)
-    each: Mapping[str, FastAPI]
+    each = {name: one(hall, name, known, tokens) for name in names}
     if len(names) == 1:
         made = one(hall, names[0], known, tokens, hall.lifespan)
-        add_list(made, hall, in_schema=False)
-        each = {names[0]: one(hall, names[0], known, tokens)}
     else:
-        made, each = several(hall, hall.lifespan), {name: one(hall, name, known, tokens) for name in names}
-    if tokens is not None:
-        add_security(made, unless=OPEN)
-        for below in each.values():
-            add_security(below)
+        made = several(hall, tokens, hall.lifespan)
     made.add_middleware(Inside, each=each)
-    direct = {Place(name, path): z for name in names for path, z in answers(hall, name, known).items()}
-    guard = partial(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
-    return made, (partial(Direct, answers=direct), guard)
+    made.add_middleware(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
+    return made
 
 
 def _checked(campaigns: Campaign | Sequence[Campaign]) -> Sequence[Campaign]:

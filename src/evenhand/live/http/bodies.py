@@ -13,9 +13,9 @@ from typing import Any, NoReturn, TypeAlias
 
 from starlette.types import Receive, Scope
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
+from evenhand.core.signatures import shown
 from evenhand.goals.base import Accounts
 from evenhand.live.fold.coded import Coded
 from evenhand.live.http.answers import Refused

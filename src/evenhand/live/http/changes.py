@@ -8,11 +8,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.files import unused
 from evenhand.live.campaigns.problem_files import encoding
@@ -22,7 +22,7 @@ from evenhand.live.fold.changes import Ask, check_said
 from evenhand.live.fold.coded import Text, of_stored
 from evenhand.live.fold.limits import used_up
 from evenhand.live.fold.phases import BOOKS, mark_in, switches
-from evenhand.live.http.answers import Refused
+from evenhand.live.http.answers import Operation, Refused
 from evenhand.live.http.bodies import Verb, fields, named, parse, receive
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.schemas import BY, KEY, TEXT, Schema, one_or_each, one_or_many, operation, signed
@@ -30,7 +30,7 @@ from evenhand.live.log.events import Kind, Unknown, read
 from evenhand.live.log.life import FATES, SETTINGS, STATES
 from evenhand.live.worker.erasure import Erasure, time_of
 from evenhand.live.worker.verbs import Verbs, check_text
-from evenhand.problem.ended import AFTERS
+from evenhand.problem.end import AFTERS
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -67,11 +67,10 @@ class Single:
     guarded: str = ""
 
 
-def add(made: APIRouter, campaign: Campaign, run: Run, single: Single, *, tokens: Tokens | None, allowed: bool) -> None:
-    """Add the route of a request to those of a campaign.
+def operation_of(campaign: Campaign, run: Run, single: Single, *, tokens: Tokens | None, allowed: bool) -> Operation:
+    """Return what answers a request, with its description.
 
     Args:
-        made: the routes.
         campaign: the campaign.
         run: runs a call in another thread.
         single: the request.
@@ -86,7 +85,7 @@ def add(made: APIRouter, campaign: Campaign, run: Run, single: Single, *, tokens
         return JSONResponse(await run(lambda: single.call(campaign, asked)))
 
     described = operation(_schema(single, tokens), single.answer, dict(single.example))
-    made.add_api_route(single.route, handle, methods=["POST"], name=single.route[1:], openapi_extra=described)
+    return Operation("POST", single.route, handle, described)
 
 
 def body_of(body: object, fields: Mapping[str, Field]) -> dict[str, Any]:

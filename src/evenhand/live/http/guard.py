@@ -25,12 +25,11 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 ]
-YIELD = "evenhand.yield"  # the part of a scope that lets its connection be closed for others
 TOKEN = "evenhand.token"  # the part of a scope that has the token of an accepted request
-PLACE = "evenhand.place"  # the part that has what its path asks for
 _NUMBER = b"x-request-id"
 _READ = {b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", _NUMBER}
-_READ |= {b"content-length", b"transfer-encoding"}
+_READ |= {b"content-length", b"transfer-encoding", b"connection", b"upgrade"}
+STOPS = "the server stops: send the request again, with the same key"
 _SLOWED = 0.1  # seconds per wrong token, one after another
 _SLOW = 20  # wrong tokens that wait at most; those beyond them are answered at once
 _QUIET = 10.0  # seconds between lines of the log about wrong tokens
@@ -80,10 +79,15 @@ class Guard:
 
         refused = self._refusal(scope, place, given)
         wrong = refused is not None and refused.status == 401 and b"authorization" in given
-        if wrong:
-            await self._delay(scope)
         # Close the connection, so that a client cannot queue further guesses on it.
-        await (self._app if refused is None else _closing(refused, wrong))(scope, receive, answer)
+        asked = self._app if refused is None else _closing(refused, wrong)
+        try:
+            if wrong:
+                await self._delay(scope)
+            await asked(scope, receive, answer)
+        except asyncio.CancelledError:  # the server ends
+            if status == 0:
+                await error_response(Refused(503, STOPS))(scope, receive, answer)
 
     def _note(self, scope: Scope, place: Place, number: str, status: int, seconds: float) -> None:
         """Count a request, and write its line in the log."""
@@ -106,7 +110,6 @@ class Guard:
             self._wrong, self._said = 0, time.monotonic()
         if self._slow >= _SLOW:
             return
-        scope.get(YIELD, _nothing)()
         self._slow += 1
         try:
             async with self._turn:
@@ -116,8 +119,8 @@ class Guard:
 
     def _refusal(self, scope: Scope, place: Place, given: _Given) -> Refused | None:
         """Return the reason to refuse a request, None if it is accepted; the scope gets its token."""
-        if b"transfer-encoding" in given and b"content-length" in given:
-            return Refused(400, "the request states both Content-Length and Transfer-Encoding")
+        if (unclear := _unclear(scope["http_version"], given)) is not None:
+            return Refused(400, unclear)
         hosts = given.get(b"host", [])
         host = hosts[0].lower() if len(hosts) == 1 else b""
         if len(hosts) > 1 or not self._called(place, _name(host)):
@@ -128,7 +131,7 @@ class Guard:
         if found is None:
             told = "has another token than those" if b"authorization" in given else "is missing: send it with a token"
             return Refused(401, f"the Authorization header of the request {told} of this server")
-        scope[TOKEN], scope[PLACE] = found, place
+        scope[TOKEN] = found
         if (lacking := place.refusal(found)) is not None:
             return lacking
         own = (b"http://" + host, b"https://" + host)
@@ -176,6 +179,18 @@ def _given(scope: Scope) -> _Given:
     return found
 
 
+def _unclear(version: str, given: _Given) -> str | None:
+    """Return why others may read the length of a request in another way, None if it is clear."""
+    if b"transfer-encoding" in given:
+        if b"content-length" in given:
+            return "the request states both Content-Length and Transfer-Encoding"
+        if version != "1.1" or [z.lower() for z in given[b"transfer-encoding"]] != [b"chunked"]:
+            return "the request has a Transfer-Encoding other than chunked, or a version of HTTP that has none"
+    if b"upgrade" in given and any(b"upgrade" in z.lower() for z in given.get(b"connection", ())):
+        return "the request asks for another protocol by its Upgrade header: send it without, as HTTP/1.1"
+    return None
+
+
 def _kind(method: str, stated: Sequence[bytes]) -> Refused | None:
     """Return why the type of a body is refused, None if it is not."""
     kinds = [z.partition(b";")[0].strip().lower() for z in stated]
@@ -187,10 +202,6 @@ def _kind(method: str, stated: Sequence[bytes]) -> Refused | None:
 def _closing(refused: Refused, wrong: bool) -> ASGIApp:
     """Make the response to a refused request; after a wrong token or an ambiguous length nothing more is read."""
     return error_response(refused, {"Connection": "close"} if wrong or refused.status == 400 else {})
-
-
-def _nothing() -> None:
-    """Stand for what a server does not hand over."""
 
 
 def _token(given: _Given) -> bytes:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fastapi import FastAPI
-
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Token
 from evenhand.live.fold.cases import Named
@@ -17,6 +15,7 @@ from evenhand.live.http.bodies import MOST
 from evenhand.problem.features import Categorical, Numeric
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
+from evenhand.version import __version__
 
 Schema = dict[str, Any]
 # Printable characters and spaces, as ECMA-262 has them.
@@ -56,7 +55,7 @@ _NEW = {"type": "object", "properties": {"new": {"type": "boolean"}}, "required"
 _ANSWERS = {"/decide": _DECISION, "/observe": _NEW, "/cancel": _NEW}
 
 
-def operations(campaign: Campaign) -> dict[str, Schema]:
+def verbs(campaign: Campaign) -> dict[str, Schema]:
     """Describe the verbs of a campaign, as its policy and encoding are at present, by path."""
     problem, case = campaign.policy.problem, _case(campaign)
     part = {name: z for name, z in case.items() if name != "required"}  # features and groups have a part each
@@ -98,38 +97,40 @@ def operations(campaign: Campaign) -> dict[str, Schema]:
     return {path: operation(body, one_or_each(_ANSWERS[path]), examples[path]) for path, body in bodies.items()}
 
 
-def add_operations(made: FastAPI, campaign: Campaign) -> None:
-    """Describe the verbs of a campaign in the description of its app, as they are when it is asked for."""
-    plain = made.openapi
-
-    def openapi() -> Schema:
-        found = plain()
-        for path, described in operations(campaign).items():  # a switch changes names and ranges
-            found["paths"][path]["post"].update(described)
-        link(found["paths"])
-        return found
-
-    made.openapi = openapi  # type: ignore[method-assign]
-
-
-def add_security(made: FastAPI, unless: Sequence[str] = ()) -> None:
-    """State in the description of an app that requests carry a token.
+def description(
+    title: str, operations: Iterable[tuple[str, str, Schema]], unless: Sequence[str] | None = None
+) -> Schema:
+    """Return the description of an app.
 
     Args:
-        made: the app.
-        unless: the paths that may be read without one.
+        title: its title.
+        operations: the method and path of each request, and what is described about it.
+        unless: the paths that need no token; None if none does.
     """
-    plain = made.openapi
-
-    def openapi() -> Schema:
-        found = plain()
-        found.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        found["security"] = [{"token": []}]
+    paths: Schema = {}
+    for method, path, described in operations:
+        name = name_of(path)
+        stated = {"summary": name.title(), "operationId": name.replace(" ", "_"), **described}
+        paths.setdefault(path, {})[method.lower()] = stated
+    link(paths)
+    found: Schema = {"openapi": "3.1.0", "info": {"title": title, "version": __version__}, "paths": paths}
+    if unless is not None:
+        found |= {
+            "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+            "security": [{"token": []}],
+        }
         for path in unless:
-            found["paths"][path]["get"]["security"] = []
-        return found
+            paths[path]["get"]["security"] = []
+    return found
 
-    made.openapi = openapi  # type: ignore[method-assign]
+
+def name_of(path: str) -> str:
+    """Return the name of the request for a path.
+
+    >>> name_of("/decisions/{number}")
+    'decisions by number'
+    """
+    return path[1:].replace("/{number}", " by number")
 
 
 def operation(body: Schema, answer: Schema, example: Schema) -> Schema:
@@ -143,9 +144,10 @@ def operation(body: Schema, answer: Schema, example: Schema) -> Schema:
     }
 
 
-def read_operation(parameters: Sequence[Schema] = ()) -> Schema:
-    """Return what the description of a request without a body says about its parameters, and about errors."""
-    found: Schema = {"responses": {"default": _refused()}}
+def read_operation(parameters: Sequence[Schema] = (), kind: str = "application/json") -> Schema:
+    """Return the description of a request without a body, by its parameters and the type of its answer."""
+    answer: Schema = {"description": "Answered", "content": {kind: {"schema": {}}}}
+    found: Schema = {"responses": {"200": answer, "default": _refused()}}
     return {**found, "parameters": list(parameters)} if parameters else found
 
 
@@ -250,33 +252,6 @@ _NEXT: dict[str, tuple[str, str, Schema]] = {
     "decision": ("/decisions/{number}", "get", {"parameters": {"number": _ID}}),
     "by key": ("/decisions", "get", {"parameters": {"key": _KEY}}),
 }
-
-
-def add_links(made: FastAPI) -> None:
-    """State in the description of an app of your own which requests may follow a decision.
-
-    They are found by their paths, with whatever prefixes the app has for the routes of campaigns.
-
-    Args:
-        made: the app, with or without its routes.
-
-    >>> import evenhand as eh
-    >>> from evenhand.live.http import router
-    >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
-    >>> mine = FastAPI()
-    >>> mine.include_router(router(eh.Campaign.open("memory://", "shop", eh.uniform(shop, 1))), prefix="/shop")
-    >>> add_links(mine)
-    >>> sorted(mine.openapi()["paths"]["/shop/decide"]["post"]["responses"]["200"]["links"])
-    ['by key', 'cancel', 'decision', 'observe']
-    """
-    plain = made.openapi
-
-    def openapi() -> Schema:
-        found = plain()
-        link(found["paths"])
-        return found
-
-    made.openapi = openapi  # type: ignore[method-assign]
 
 
 def link(paths: Schema) -> None:

@@ -16,22 +16,31 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.files import remove_parts
 from evenhand.core.kernel import compile_in_background
+from evenhand.core.signatures import shown
 from evenhand.core.validate import number
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens, whole
 from evenhand.live.campaigns.upkeep import keeping_up
-from evenhand.live.http.app import shell
-from evenhand.live.http.front import Doors, allowed, raise_limit
+from evenhand.live.http.answers import LOG
+from evenhand.live.http.app import app
 from evenhand.live.http.lines import is_written
 
-# Connections that are accepted before other requests go on and those that give way are closed; those that wait for it.
-_TURN, _QUEUE = 8, 2048
+try:
+    import resource
+except ImportError:  # Windows, which has no such limit
+    resource = None  # type: ignore[assignment]
+
+_BARE = (
+    "%s: other machines reach this server, which by itself is no match for headers that come slowly or without end, "
+    "for many connections that ask nothing, and for many requests at once on one: put a proxy in front of it, such as "
+    "that of deploy/Caddyfile"
+)
 _NO_TOKEN = "none: set EVENHAND_TOKEN, or state --tokens"
-_GRACE, _END = 2.0, 3.0  # seconds after a stop until connections are closed, and until what still runs is cancelled
+_END = 2  # seconds after a stop until requests that are not answered are cancelled
+_MOST = 10_000  # connections, of some 4 KB each
 
 
 def serve(
@@ -69,18 +78,36 @@ def serve(
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     if backups is not None:
         remove_parts(backups)
-    made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known, backups=backups)
+    made = app(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known, backups=backups)
     raise_limit()
     with _free(host, port):
         listening = socket.create_server((host, port), family=_family(host))
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {"log_config": None} if is_written() else {}
+    if not local(host):
+        LOG.warning(_BARE, host)
     with listening, keeping_up(each), _settled(), compile_in_background():
         at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
         address = f"http://{at}:{listening.getsockname()[1]}"
         found = server(made, ready=None if ready is None else partial(ready, address), **settings)
-        found.run(sockets=[listening])
+        _run(found, listening)
+
+
+def _run(found: uvicorn.Server, listening: socket.socket) -> None:
+    """Run a server until it is told to stop; then leave clients that read no answer, for which uvicorn would wait."""
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(found.serve(sockets=[listening]))
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=_END))
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.set_exception_handler(lambda *_: None)  # about tasks that wait even now
+        loop.close()
 
 
 def check_address(host: str, port: int, token: str | Tokens | None) -> None:
@@ -129,49 +156,48 @@ def _settled() -> Iterator[None]:
 def server(
     made: ASGIApp, most: int | None = None, ready: Callable[[], None] | None = None, **more: Any
 ) -> uvicorn.Server:
-    """Make the server of an app, which closes connections that send no request.
+    """Make the server of an app.
 
-    Told to stop, it answers what was asked, and closes after two seconds the connections that are still open.
+    Told to stop, it answers what was asked, and cancels what is not answered within two seconds.
 
     Args:
         made: the app.
-        most: the most connections, by default as many as the limit of open files allows.
+        most: the connections from which on requests are answered by 503, by default as many as the limit of open files
+            allows.
         ready: is called when it listens to clients and to signals: whoever reads its address may stop it at once.
         more: settings of uvicorn.
     """
-    doors = Doors(allowed() if most is None else most)
+    calls = [] if ready is None else [ready]
+
+    async def notify() -> None:
+        while calls:
+            calls.pop()()
+
     # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
     # first one is answered, and nothing else is left to end.
-    settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "loop": "asyncio", **more}
-    settings.setdefault("timeout_graceful_shutdown", _END)
-    settings.setdefault("access_log", False)  # whose lines nobody would read, see `lines`, and which are made anyway
-    http: Any = doors.protocol  # which uvicorn calls as it would call a class
-    config = uvicorn.Config(
-        made, server_header=False, proxy_headers=False, ws="none", http=http, backlog=_TURN, **settings
-    )
-    found = uvicorn.Server(config)
-    startup, shutdown = found.startup, found.shutdown
+    settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "loop": "asyncio", "http": "httptools"}
+    settings |= {"ws": "none", "server_header": False, "proxy_headers": False, "timeout_graceful_shutdown": _END}
+    settings |= {"access_log": False}  # whose lines nobody would read, see `lines`, and which are made anyway
+    settings |= {"limit_concurrency": allowed() if most is None else most, "callback_notify": notify}
+    return uvicorn.Server(uvicorn.Config(made, **{**settings, **more}))
 
-    async def start(sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().set_exception_handler(doors.handle)
-        await startup(sockets)
-        for place in (place for listening in getattr(found, "servers", ()) for place in listening.sockets):
-            # asyncio hands out no socket that could listen; `os.dup` takes none on Windows
-            with socket.fromfd(place.fileno(), place.family, place.type) as one:
-                one.listen(_QUEUE)
-        if ready is not None:
-            ready()
 
-    def leave() -> None:
-        for connection in list(found.server_state.connections):
-            connection.leave()  # type: ignore[union-attr]
+def allowed() -> int:
+    """Return how many connections fit below the limit of open files, an eighth of which is for stores and files."""
+    if resource is None:
+        return _MOST
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST if soft == resource.RLIM_INFINITY else max(min(_MOST, soft - max(soft // 8, 64)), 8)
 
-    async def end(sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().call_later(_GRACE, leave)
-        await shutdown(sockets)
 
-    found.startup, found.shutdown = start, end  # type: ignore[method-assign]
-    return found
+def raise_limit() -> None:
+    """Raise this process's limit of open files as far as allowed, at most to what the cap can use."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * _MOST if hard == resource.RLIM_INFINITY else min(hard, 2 * _MOST)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def local(host: str) -> bool:

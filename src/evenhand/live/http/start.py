@@ -34,7 +34,7 @@ from evenhand.live.log.store import Store
 from evenhand.live.stores.opening import connect_to_read, make_folder
 from evenhand.live.worker.clocks import accept_clock
 from evenhand.live.worker.verbs import check_text
-from evenhand.problem.ended import After
+from evenhand.problem.end import After
 
 STOPPED = "stopped; the log has everything that was answered"
 _LONGEST = 30.0  # seconds for which a server that starts tries to write to its store

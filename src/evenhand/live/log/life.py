@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.log.events import Event, Kind, read, written
-from evenhand.problem.ended import After
+from evenhand.problem.end import After
 
 OnExpiry = Literal["hold", "fallback", "release"]
 FATES: tuple[OnExpiry, ...] = ("hold", "fallback", "release")

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from evenhand.core.errors import MissingFile
-from evenhand.core.files import beside
+from evenhand.core.files import replacement
 from evenhand.live.log.events import Busy, Damaged, Event, Kind, is_erased
 from evenhand.live.log.proof import Proof, prove, refuse
 from evenhand.live.log.segments import KEEPERS, LINK, Segment, segments
@@ -66,7 +66,7 @@ def _clean(path: Path, campaign: str, segment: Segment, before: bytes, erased: s
                 gone = event.kind == "decided" and event.seq in erased
                 yield event._replace(key=None, own=None, salt=None) if gone else event
 
-        with beside(path, 0o600) as part:
+        with replacement(path, 0o600) as part:
             write_segment(part, campaign, segment.first - 1, before, events())
 
 

@@ -21,8 +21,8 @@ from evenhand.live.log.store import Transaction
 from evenhand.live.worker.transactions import each
 from evenhand.live.worker.verbs import Verbs, is_text
 from evenhand.live.worker.worker import Worker
-from evenhand.policy.ahead import Chosen, decide_all, most
-from evenhand.problem.ended import ended
+from evenhand.policy.batch import Chosen, decide_all, most
+from evenhand.problem.end import is_over
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def size(verbs: Verbs) -> int:
     """Return how many requests may be decided at the present state."""
     fold = verbs.worker.fold
     now = time_at(fold.policy.problem.clock, verbs.log.now)
-    over = ended(fold.policy.problem, float(fold.state.t[0]), None if now is None else float(now[0]))
+    over = is_over(fold.policy.problem, float(fold.state.t[0]), None if now is None else float(now[0]))
     return 0 if over else most(fold.policy, fold.state)
 
 

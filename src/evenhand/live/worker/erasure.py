@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.checked import has, shown
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.signatures import has, shown
 from evenhand.live.fold.cases import context_of
 from evenhand.live.fold.changes import check_said
 from evenhand.live.fold.snapshots import dump

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
-from evenhand.core.checked import shown
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import shown
 from evenhand.live.fold.cases import Encoder, Traces, context_of
 from evenhand.live.fold.fold import Fold
 from evenhand.live.fold.forms import naming_damage

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import CannotSave, InvalidInput
+from evenhand.core.signatures import shown
 from evenhand.core.validate import one_of
 from evenhand.live.fold.cases import Encoder, Named, Teacher, alike, refuse_past, refuse_unfit
 from evenhand.live.fold.changes import check_patience
@@ -26,7 +26,7 @@ from evenhand.live.worker.verbs import check_text
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.kernels.events import MOST_WAITED
 from evenhand.policy.policy import Policy
-from evenhand.problem.ended import AFTERS, After
+from evenhand.problem.end import AFTERS, After
 
 DAY = 86_400.0
 

@@ -10,9 +10,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from evenhand.core.checked import has, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
+from evenhand.core.signatures import has, shown
 from evenhand.live.fold.cases import Case, Encoder, Ranged, context_of, refuse
 from evenhand.live.fold.changes import Ask, refuse_unerasable
 from evenhand.live.fold.fold import Earlier, Made
@@ -28,7 +28,7 @@ from evenhand.live.log.store import Recalling, Transaction
 from evenhand.live.worker.worker import Worker
 from evenhand.policy import doubts, outcome_names as named
 from evenhand.policy.outcome_names import refuse_undeclared
-from evenhand.problem.ended import ended
+from evenhand.problem.end import is_over
 from evenhand.problem.problem import Problem
 
 
@@ -39,11 +39,11 @@ def noted(encoder: Encoder, problem: Problem, body: Mapping[str, Any], at: int) 
     """
     found: list[str] = []
     if has(encoder, Ranged) and "case" in body:
-        found += doubts.stated(body["case"], encoder.outside(body["case"])).values()
+        found += doubts.substitutions(body["case"], encoder.outside(body["case"])).values()
     if "k" in body:
-        found += doubts.credited(problem, np.array(body["k"], float)).values()
+        found += doubts.refunds(problem, np.array(body["k"], float)).values()
     time = problem.clock.of_micros(at)
-    if "late" in body or ended(problem, body.get("t", 0.0), time):
+    if "late" in body or is_over(problem, body.get("t", 0.0), time):
         found.append(doubts.over(problem))
     return tuple(found)
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
-from evenhand.core.checked import has
 from evenhand.core.errors import CannotSave, EvenhandError
+from evenhand.core.signatures import has
 from evenhand.live.fold.cases import Encoder, Teacher
 from evenhand.live.fold.corrections import Again, Anew, Books, is_due
 from evenhand.live.fold.fold import Earlier, Fold, Made, Rewritten

@@ -12,7 +12,6 @@ from evenhand.logs.checks.common import (
     of_log as of_log,
     refusal as refusal,
     scope as scope,
-    told as told,
 )
 from evenhand.logs.checks.drawn import (
     SURE as SURE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from evenhand.core.types import Bools
@@ -64,11 +64,6 @@ def _outside(log: Drawn, whole: Mapping[str, str | None], never: Mapping[int, Bo
     if not any(outside.values()) or any(both.values()):
         return both
     return dict(whole) if any(whole.values()) else outside
-
-
-def told(checks: Checks) -> Iterator[str]:
-    """Yield a line per check that found something."""
-    yield from (f"check: {sentence}" for sentence in checks.values() if sentence is not None)
 
 
 def scope(checks: Checks) -> str:

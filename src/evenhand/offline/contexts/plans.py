@@ -20,10 +20,9 @@ from evenhand.objectives import Linear
 from evenhand.offline.contexts.reading import Reading
 from evenhand.offline.contexts.sources import Read, Source, source_of
 from evenhand.offline.plans import places
-from evenhand.planning.moment_kernels import best_actions
-from evenhand.planning.moments import Block, Sums, Terms
+from evenhand.planning.moments import Block, Sums, Terms, best_actions
 from evenhand.planning.price_mixture import best_mixture
-from evenhand.problem.constraints.stated import per_row
+from evenhand.problem.constraints.statements import per_row
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows

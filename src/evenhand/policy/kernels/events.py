@@ -130,9 +130,9 @@ class Entering:
         if self._views is None or coming < _PAYS_LOADED:
             return False
         if self._key is None:
-            from evenhand.core.held import type_of, type_of_held, type_together
+            from evenhand.core.pointers import record_type, type_of, type_of_pointer
 
-            entry = type_together(Entry, *map(type_of_held, self._views))
+            entry = record_type(Entry, *map(type_of_pointer, self._views))
             key = entry, type_of(steps)
             if key in _failed:
                 self._views = None
@@ -166,7 +166,7 @@ class Entering:
         Raises:
             InvalidInput: predictions that no plan can use; the decision is cancelled then.
         """
-        from evenhand.core.held import UNTYPED
+        from evenhand.core.pointers import UNTYPED
 
         policy, state, last = self._policy, self._state, len(steps.what)
         with policy._alone(state):
@@ -206,11 +206,11 @@ class Entering:
         self._entry = None
 
     def _hold(self) -> bool:
-        from evenhand.core.held import held
+        from evenhand.core.pointers import pointer
 
         self._views = entry_views(self._policy, self._state)
         if self._views is not None:
-            self._entry = Entry(*map(held, self._views))
+            self._entry = Entry(*map(pointer, self._views))
         return self._views is not None
 
     def _receive(self, steps: Steps, first: int, last: int) -> None:

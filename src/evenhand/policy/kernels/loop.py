@@ -87,7 +87,7 @@ def choose(p: Compiled, c: Context) -> tuple[bool, Decision, Floats]:
     f = p.facts.part
     shares = f.shares
     if f.estimates_shares:
-        shares = entries.believed(c.groups, c.offered, f.seen, f.t, f.shares[0])
+        shares = entries.belief(c.groups, c.offered, f.seen, f.t, f.shares[0])
     worst, left = p.limits.part.room(c)
     playable = entries.fitting(c.offered, worst, left, f.t, f.last_round)
     q, o = p.prices.part.price()

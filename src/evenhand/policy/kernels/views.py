@@ -9,12 +9,12 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision, Mix
 from evenhand.core.types import Bools, Floats
-from evenhand.core.views import apart, view_of
+from evenhand.core.views import pointers, view_of
 from evenhand.policy import checks, entries
 from evenhand.policy.kernels.loop import Facts
 from evenhand.policy.marks import NoZeros, Untold
 from evenhand.policy.policy import Policy
-from evenhand.policy.shares import Declared, Estimated, Told
+from evenhand.policy.shares import Declared, Estimated, GoalChain
 from evenhand.policy.state import PolicyState
 from evenhand.problem.factors import stated_by_cases
 from evenhand.problem.problem import Problem
@@ -36,7 +36,7 @@ class NoGoals(NamedTuple):
         """Tell nobody."""
 
 
-@apart("others", "goal")
+@pointers("others", "goal")
 class InTurn(NamedTuple):
     """A goal after others."""
 
@@ -129,7 +129,7 @@ class NoGains(NamedTuple):
         return True
 
 
-@apart("others", "goal")
+@pointers("others", "goal")
 class Gains(NamedTuple):
     """A goal after others, with its rows, and the largest size of each outcome, by which predictions are checked."""
 
@@ -158,7 +158,7 @@ class Gains(NamedTuple):
         return True
 
 
-@apart("plan", "others")
+@pointers("plan", "others")
 class WithPlan(NamedTuple):
     """A goal that plans, with the gains at the prices of all others."""
 
@@ -247,7 +247,7 @@ def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
         if not hasattr(views[i], "on_shares"):
             return None
         first, last = last, last + len(goal.rows)
-        found = Told(found, views[i], first, last)
+        found = GoalChain(found, views[i], first, last)
     shares, own = policy.problem.shares, rows.view()
     masks = rows.is_known, restating._always, rows.column
     return None if own is None else Estimated(state.inside, shares, own, *masks, found)

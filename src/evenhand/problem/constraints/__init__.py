@@ -18,7 +18,7 @@ from evenhand.problem.constraints.floor import Floor
 from evenhand.problem.constraints.never_worse import NeverWorse
 from evenhand.problem.constraints.parity import Parity
 from evenhand.problem.constraints.ratio import Ratio
-from evenhand.problem.constraints.stated import (
+from evenhand.problem.constraints.statements import (
     Demands as Demands,
     Region as Region,
     Stated as Stated,
@@ -28,7 +28,7 @@ from evenhand.problem.constraints.stated import (
     rows_and_sets as rows_and_sets,
     slack_rows as slack_rows,
     stated_rows as stated_rows,
-    tightened as tightened,
+    tighten as tighten,
 )
 from evenhand.problem.constraints.within import Within
 

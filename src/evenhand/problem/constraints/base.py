@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select
 from evenhand.problem.spans import Spans
 from evenhand.sets.base import ConvexSet
@@ -200,7 +200,7 @@ def over(constraint: Constraint, rounds: int) -> Constraint:
     return constraint.over(rounds) if isinstance(constraint, Summed) else constraint
 
 
-def totalled(constraints: Iterable[Constraint], outcome: str) -> Iterator[tuple[int, Totalled]]:
+def total_constraints(constraints: Iterable[Constraint], outcome: str) -> Iterator[tuple[int, Totalled]]:
     """Yield the constraints on the sum of an outcome that may be stated as another total, each with its place."""
     yield from ((i, c) for i, c in enumerate(constraints) if isinstance(c, Totalled) and c.outcome == outcome)
 

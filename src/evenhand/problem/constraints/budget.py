@@ -16,7 +16,7 @@ from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import Totals, amounts, own_spans, spans_of
 from evenhand.problem.constraints.base import check_amount, outcome_row
 from evenhand.problem.constraints.sums import Sums, average
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
 

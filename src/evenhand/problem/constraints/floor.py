@@ -16,7 +16,7 @@ from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import Totals, amounts, floors_of, own_floors
 from evenhand.problem.constraints.base import check_amount, count_groups, group_rows, outcome_row, refuse_estimated
 from evenhand.problem.constraints.sums import Sums, average, group_averages
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
 

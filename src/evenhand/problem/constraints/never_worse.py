@@ -15,7 +15,7 @@ from evenhand.core.types import Floats
 from evenhand.problem.constraints.base import Credit
 from evenhand.problem.constraints.ratio import Ratio
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows
 
 

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.constraints.stated import Stated
+from evenhand.problem.constraints.statements import Stated
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select
 
 ERRORS = 3.0  # standard errors that chance is allowed
@@ -110,10 +110,10 @@ def rest(stated: Stated, run: Sums) -> Rest | None:
 def _reads_stated(rows: Rows, problem: Declared) -> Bools:
     """Mark rows that read numbers which cases may state: outcomes known for certain, or factors, `->(d)`."""
     exact = (rows.known[:, len(problem.noisy) :] != 0.0).any(1)
-    return np.asarray(exact | (rows.learned[:, _multiplied(problem)] != 0.0).any(1))
+    return np.asarray(exact | (rows.learned[:, _factors(problem)] != 0.0).any(1))
 
 
-def _multiplied(problem: Declared) -> Ints:
+def _factors(problem: Declared) -> Ints:
     """The learned outcomes that have a factor, for which a case may state another number than the declared one."""
     return np.zeros(0, np.int64) if problem.factors is None else problem.factors.known
 
@@ -122,7 +122,7 @@ def _ends(rows: Rows, problem: Declared) -> tuple[Floats, Floats]:
     """The least and the most that the plays of a round can add to each row, infinite with a factor, `->(d),(d)`."""
     learned, exact = len(problem.learned), problem.declared[:, len(problem.noisy) :]
     low, high = np.concatenate([problem.span, [exact.min(0), exact.max(0)]], axis=1)
-    low[_multiplied(problem)], high[_multiplied(problem)] = -np.inf, np.inf
+    low[_factors(problem)], high[_factors(problem)] = -np.inf, np.inf
     waits = np.append(np.full(learned, not problem.sure.all()), ~problem.sure)  # 0 where a play is not exposed
     low, high = np.where(waits, np.minimum(low, 0.0), low), np.where(waits, np.maximum(high, 0.0), high)
     w = rows.weights

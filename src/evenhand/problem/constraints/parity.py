@@ -15,7 +15,7 @@ from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import averages_of
 from evenhand.problem.constraints.base import count_groups, group_rows, refuse_estimated
 from evenhand.problem.constraints.sums import Sums, disparity
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
 

@@ -16,7 +16,7 @@ from evenhand.core.types import Floats
 from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import averages_of
 from evenhand.problem.constraints.sums import Sums, total
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select, stack
 from evenhand.problem.spans import Spans
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 
 
 class Sums(Protocol):

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums, total
-from evenhand.problem.declared import Declared
+from evenhand.problem.declarations import Declared
 from evenhand.problem.rows import Rows, select
 from evenhand.sets import ConvexSet, Intersection
 from evenhand.sets.intersection import parts_of

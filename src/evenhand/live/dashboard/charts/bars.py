@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
-
-from evenhand.live.dashboard.charts.frame import both, svg
-from evenhand.report.drawing import LETTER, NARROW, axes, box, brief, fitting, frame, labelled, line, text, ticks
+from evenhand.report.drawing import (
+    LETTER,
+    NARROW,
+    Svg,
+    axes,
+    both,
+    box,
+    brief,
+    fitting,
+    frame,
+    labelled,
+    line,
+    svg,
+    text,
+    ticks,
+)
 
 _HEIGHT = 160.0
 _ROW = 24.0
 _LABEL, _SIGNED = 100.0, 130.0  # for names, in a narrow chart
 
 
-def histogram(about: str, counts: Sequence[int]) -> Markup:
+def histogram(about: str, counts: Sequence[int]) -> Svg:
     """Draw a histogram of numbers from 0 to 1 with bins of equal width.
 
     >>> histogram("most are large", [0, 1, 3]).count("<rect")
@@ -23,7 +35,7 @@ def histogram(about: str, counts: Sequence[int]) -> Markup:
     high = 1.05 * max([*counts, 1])
     ys = [y for y in ticks(0.0, high) if y == int(y)]
 
-    def draw(width: float) -> Markup:
+    def draw(width: float) -> Svg:
         at = frame(width, (0.0, 1.0), (0.0, high), _HEIGHT, [brief(y) for y in ys])
         wide = (at.right - at.left) / len(counts)
         parts = axes(at, labelled([0.0, 0.25, 0.5, 0.75, 1.0]), labelled(ys))
@@ -36,7 +48,7 @@ def histogram(about: str, counts: Sequence[int]) -> Markup:
     return both(draw)
 
 
-def bars(about: str, chances: Sequence[tuple[str, float, bool, str]]) -> Markup:
+def bars(about: str, chances: Sequence[tuple[str, float, bool, str]]) -> Svg:
     """Draw a bar per action with its probability beside it; played actions have another colour.
 
     >>> bars("two actions", [("none", 0.25, False, "25%"), ("letter", 0.75, True, "75%")]).count("bar played")
@@ -44,7 +56,7 @@ def bars(about: str, chances: Sequence[tuple[str, float, bool, str]]) -> Markup:
     """
     height = _ROW * len(chances) + 4.0
 
-    def draw(width: float) -> Markup:
+    def draw(width: float) -> Svg:
         left = _LABEL * width / NARROW
         room, parts = width - left - 7 * LETTER, []
         for i, (name, chance, played, words) in enumerate(chances):
@@ -58,7 +70,7 @@ def bars(about: str, chances: Sequence[tuple[str, float, bool, str]]) -> Markup:
     return both(draw)
 
 
-def signed_bars(about: str, amounts: Sequence[tuple[str, float, str]]) -> Markup:
+def signed_bars(about: str, amounts: Sequence[tuple[str, float, str]]) -> Svg:
     """Draw a bar per amount, to the right of a middle line where it is above 0 and to the left where it is below.
 
     >>> signed_bars("two parts", [("age", 0.25, "+0.25"), ("channel", -0.1, "-0.1")]).count("bar less")
@@ -66,7 +78,7 @@ def signed_bars(about: str, amounts: Sequence[tuple[str, float, str]]) -> Markup
     """
     height, most = _ROW * len(amounts) + 4.0, max([abs(x) for _, x, _ in amounts], default=0.0) or 1.0
 
-    def draw(width: float) -> Markup:
+    def draw(width: float) -> Svg:
         left = _SIGNED * width / NARROW
         half = (width - left - 9 * LETTER) / 2
         middle, parts = left + half, []

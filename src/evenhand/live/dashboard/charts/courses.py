@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
 from evenhand.live.dashboard.charts.across import Across
-from evenhand.live.dashboard.charts.frame import both, svg
-from evenhand.report.drawing import axes, box, brief, frame, labelled, line, ticks
+from evenhand.report.drawing import Svg, axes, both, box, brief, frame, labelled, line, svg, ticks
 
 _HEIGHT = 180.0
 Course = Sequence[tuple[float, float]]  # rounds, or days after the start, and values
@@ -34,7 +31,7 @@ class Spending:
     plan: Course
 
 
-def pace(about: str, budget: Spending, across: Across) -> Markup:
+def pace(about: str, budget: Spending, across: Across) -> Svg:
     """Draw a budget: spent, held, the plan, and the projection at the current pace.
 
     >>> half = Spending(spent=[(5, 2.0)], held=0.5, total=4.0, projected=4.0, plan=[(0, 0), (10, 4)])
@@ -47,7 +44,7 @@ def pace(about: str, budget: Spending, across: Across) -> Markup:
     high = 1.06 * max(total, last + held, projected or 0.0, *(y for _, y in spent), 1e-300)
     ys = ticks(low, high)
 
-    def draw(width: float) -> Markup:
+    def draw(width: float) -> Svg:
         at = frame(width, (0.0, across.last), (low, high), _HEIGHT, [brief(y) for y in ys])
         level = at.y(total)
         parts = axes(at, across.marks(), labelled(ys))
@@ -67,7 +64,7 @@ def pace(about: str, budget: Spending, across: Across) -> Markup:
     return both(draw)
 
 
-def course(about: str, values: Course, across: Across, reference: float | None = None) -> Markup:
+def course(about: str, values: Course, across: Across, reference: float | None = None) -> Svg:
     """Draw a number beside a reference; the first tenth of the axis does not set the scale.
 
     >>> course("it rises", [(1, 0.1), (2, 0.2)], Across(last=2.0), reference=0.15).count('class="reference"')
@@ -80,7 +77,7 @@ def course(about: str, values: Course, across: Across, reference: float | None =
     low, high = low - room, high + room
     ys = ticks(low, high)
 
-    def draw(width: float) -> Markup:
+    def draw(width: float) -> Svg:
         at = frame(width, (0.0, across.last or 1.0), (low, high), _HEIGHT, [brief(y) for y in ys])
         parts = axes(at, across.marks(), labelled(ys))
         if reference is not None:

@@ -5,17 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from markupsafe import Markup
-
 from evenhand.core.faces import amount
-from evenhand.live.dashboard.charts.frame import both, svg
-from evenhand.report.drawing import LETTER, NARROW, Frame, axes, box, fitting, labelled, line, text, ticks
+from evenhand.report.drawing import (
+    LETTER,
+    NARROW,
+    Frame,
+    Svg,
+    axes,
+    both,
+    box,
+    fitting,
+    labelled,
+    line,
+    svg,
+    text,
+    ticks,
+)
 
 _ROW = 24.0
 _LABEL = 80.0  # for the names of groups, in a narrow chart
 
 
-def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: float, middle: float | None) -> Markup:
+def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: float, middle: float | None) -> Svg:
     """Draw a line per group with a dot at its value: round within the allowed range, square in another colour outside.
 
     Args:
@@ -36,7 +47,7 @@ def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: floa
     written = LETTER * max([len(_shown(v)) for _, v in values], default=1)
     slack = 1e-9 * max(abs(low) if math.isfinite(low) else 0.0, abs(high) if math.isfinite(high) else 0.0, 1.0)
 
-    def draw(width: float) -> Markup:
+    def draw(width: float) -> Svg:
         label = _LABEL * width / NARROW
         at = Frame(
             width=width,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
-
 from evenhand.live.dashboard.charts.across import Across
-from evenhand.live.dashboard.charts.frame import both, svg
-from evenhand.report.drawing import axes, frame
+from evenhand.report.drawing import Svg, axes, both, frame, svg
 
 _HEIGHT = 180.0
 HUES = 7  # classes of colours, the last one for all others
 
 
-def shares(about: str, parts_of: Sequence[Sequence[int]], ends: Sequence[float], across: Across) -> Markup:
+def shares(about: str, parts_of: Sequence[Sequence[int]], ends: Sequence[float], across: Across) -> Svg:
     """Draw stacked shares of plays, the first at the bottom.
 
     Args:
@@ -33,7 +30,7 @@ def shares(about: str, parts_of: Sequence[Sequence[int]], ends: Sequence[float],
         for i, part in enumerate(parts):
             row[i + 1] = row[i] + part / whole
 
-    def draw(width: float) -> Markup:
+    def draw(width: float) -> Svg:
         at = frame(width, (0.0, across.last or 1.0), (0.0, 1.0), _HEIGHT, ["100%"])
         drawn = []
         for i in range(max((len(parts) for parts in parts_of), default=0)):

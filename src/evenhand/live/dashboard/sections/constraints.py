@@ -28,7 +28,7 @@ def _constraint(i: int, name: str, status: Status) -> Card:
     if s.credit is not None:  # which is what is promised; the ratio is only planned
         low, high, values = min(s.credit, 0.0) if s.kept else 0.0, math.inf, [("credit left", s.credit)]
     some = status.rounds > status.waiting
-    kept, side = s.said if some else "nothing arrived yet", s.side
+    kept, side = s.text if some else "nothing arrived yet", s.side
     words = f"{s.shown}, {side} {digits(s.limit)}: {kept}."
     keys = [Key("band", "allowed")]
     if even:

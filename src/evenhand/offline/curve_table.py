@@ -1,0 +1,277 @@
+"""The table of a curve: its numbers, its result in words, and the parts of its page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from evenhand.core.faces import amount
+from evenhand.logs.checks import fault_of, scope
+from evenhand.offline.doubts import Doubt, sure
+from evenhand.offline.lines import TARGETED, Line
+from evenhand.offline.results import LogResult, in_band, interval, told, use_cell
+from evenhand.offline.scores import Bands, Estimate
+from evenhand.report import allowances, charts
+from evenhand.report.allowances import Allowance
+from evenhand.report.charts import Course
+from evenhand.report.page import Part
+from evenhand.report.results import Column, Measurement, Records, cells_of, names_of
+from evenhand.report.tables import Table
+
+COLUMNS = 6  # budgets of a table
+_ROUNDED = 1e-12  # of a value: what the same values may differ by
+REACH = "standard errors that hold at all budgets at once (95 %)"
+VALUES = (
+    "Each line is a policy: what it brings per case at each budget per case. Bands are 95 % intervals at each budget "
+    "alone, for the population behind the log. The dotted line is the budget of the file."
+)
+DIFFERENCES = (
+    "How much more targeting brings than each of the others at the same budget, by pairs of cases. Where a band "
+    "includes 0, the difference is indistinguishable from chance. Of twenty budgets, one is outside its band by chance."
+)
+USES = (
+    "What a policy uses, by scores, its 95 % interval, and the confidence that this is within the budget. Plans keep "
+    "to the budget by predictions: on average and, if it binds, about half the time. No run is forced to keep it."
+)
+PRICES = "What one more unit of the budget is predicted to bring. Where it is 0, more of it is worth nothing."
+
+
+class Point(NamedTuple):
+    """The numbers of a line at a budget."""
+
+    budget: float
+    value: Estimate
+    less: Estimate
+    spent: float
+    used: Estimate
+    price: float
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Curve(LogResult):
+    """Values of policies against the budget; print it, draw it with `plot`, or `write` its report.
+
+    Args:
+        log, problem_file, objective, rows, folds, seed, checks, notes, clusters: as of `LogResult`.
+        spent: the outcome that the budget limits.
+        budgets: per case, rising.
+        lines: one per policy, `targeted` first.
+        bands: by policy, the standard errors to either side that hold at all budgets at once.
+        stated: the budget of the problem file, per case.
+        doubt: what speaks against targeting at the budget of the file.
+        learned: whether what the budget limits is learned, so that plans keep to it by predictions.
+    """
+
+    name: ClassVar[str] = "curve"
+    kind: ClassVar[str] = "curve"
+
+    spent: str
+    budgets: tuple[float, ...]
+    lines: tuple[Line, ...]
+    bands: Mapping[str, Bands]
+    stated: float
+    doubt: Doubt
+    learned: bool
+
+    @property
+    def columns(self) -> tuple[Column[Point], ...]:
+        """The numbers of a line at a budget."""
+        less = "less than targeted", "se less", "low less", "high less"
+        return (
+            Column(("value", "se", "low", "high"), self.objective, lambda z: z.value),
+            Column(less, f"less than {TARGETED}", lambda z: z.less),
+            Column(("spent",), "spent", lambda z: z.spent),
+            Column(("used", "se used", "low used", "high used"), "used, by scores", lambda z: z.used),
+            Column(("confidence",), "confidence in the budget", lambda z: sure(z.used, z.budget)),
+            Column(("price",), "price", lambda z: z.price),
+        )
+
+    def points(self, line: Line) -> Iterator[Point]:
+        """Yield the numbers of a line, budget by budget."""
+        yield from map(Point, self.budgets, *line[1:])
+
+    def records(self) -> Records:
+        """Return a row per policy and budget."""
+        columns, reach = self.columns, ("reach of all", "reach less of all")  # errors that hold at all budgets at once
+        rows = []
+        for line in self.lines:
+            last = [*map(self.reached, self.bands[line.name]), *self.cluster_count.values()]
+            rows += [[line.name, z.budget, *cells_of(columns, z), *last] for z in self.points(line)]
+        return Records(["policy", "budget", *names_of(columns), *reach, *self.cluster_count], rows)
+
+    def measurements(self) -> Iterator[Measurement]:
+        """Yield how far intervals reach that hold at all budgets, and the numbers at each."""
+        columns = self.columns
+        for line in self.lines:
+            for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
+                yield Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", self.reached(errors))
+            for z in self.points(line):
+                yield from (row for c in columns for row in c.measurements(line.name, {"budget": z.budget}, z))
+
+    def inputs(self) -> dict[str, object]:
+        """Return what the numbers depend on, by name."""
+        return super().inputs() | {"stated budget": self.stated}
+
+    @property
+    def allowed(self) -> tuple[Allowance, ...]:
+        """What the budget of the file allows."""
+        return (Allowance(self.spent, self.stated, self.rows, "cases of the log"),)
+
+    @property
+    def about(self) -> str:
+        """What the tables have, in a few words."""
+        return f"{self.objective} per case against {self.spent} per case"
+
+    @property
+    def _at(self) -> int:
+        return min(range(len(self.budgets)), key=lambda i: abs(self.budgets[i] - self.stated))
+
+    def headline(self) -> str:
+        """State what targeting brings beyond the best single action, at the budget of the file or the nearest to it."""
+        i = self._at
+        at = self.allowed[0]._replace(rate=self.budgets[i])
+        b = f"{amount(at.total, 6)} {self.spent} in all ({amount(at.rate)} per case)"
+        first, *others = self.lines
+        if (fault := fault_of(self.checks)) is not None:
+            return f"What targeting brings cannot be told, as {fault}"
+        if self.doubt.any or math.isnan(first.value[i].se):
+            return f"At {b}, what targeting brings cannot be told, as the log says too little of such plays"
+        others = [line for line in others if not math.isnan(line.value[i].se)]
+        singles = [line for line in others if line.name.startswith("only ")] or others
+        if not singles:
+            low, high = first.value[i].interval
+            value = f"{first.value[i].value:.4f} {self.objective} per case (95 %: {low:.4f} to {high:.4f})"
+            return f"{scope(self.checks)}At {b}, {first.name} is worth {value}"
+        best = max(singles, key=lambda line: line.value[i].value)
+        beyond = interval("", best.less[i]).words(f" {self.objective} per case beyond {best.name}")
+        return f"{scope(self.checks)}At {b}, targeting brings {beyond}"
+
+    def sentences(self) -> Iterator[str]:
+        """Yield where differences are told from chance, by bands of all budgets, and the worth of one more unit."""
+        first, *others = self.lines
+        yield from allowances.sentences(self.allowed)
+        for line in others if fault_of(self.checks) is None and not self.doubt.any else ():
+            each = zip(self.budgets, line.less, strict=True)
+            errors = self.bands[line.name].less
+            told = [(b, in_band("", z, errors, len(self.budgets)).told) for b, z in each if not math.isnan(z.se)]
+            brings = _where(told) if told else "what the log says too little of"
+            yield f"Beyond {line.name}, targeting brings {brings}."
+        price = first.price[self._at]
+        yield f"One more unit of {self.spent} is predicted to be worth {amount(price)} {self.objective} there."
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the page: values, differences, prices, and what is used if that is learned."""
+        values, *less, prices = self._lines()
+        _, *others = self.lines
+        yield Part(
+            title=f"{self.objective} per case, by {self.spent} allowed per case",
+            reading=VALUES,
+            chart=charts.courses(
+                self.headline(),
+                self.budgets,
+                [_course(i, z.name, z.value) for i, z in enumerate(self.lines)],
+                self.stated,
+            ),
+            keys=tuple((z.name, i) for i, z in enumerate(self.lines)),
+            tables=(values,),
+        )
+        if others:
+            yield Part(
+                title="What targeting brings beyond the others",
+                reading=DIFFERENCES,
+                chart=charts.courses(
+                    " ".join(self.sentences()),
+                    self.budgets,
+                    [_course(i, z.name, z.less) for i, z in enumerate(others, 1)],
+                    self.stated,
+                ),
+                keys=tuple((z.name, i) for i, z in enumerate(others, 1)),
+                tables=tuple(less),
+            )
+        yield Part(title=f"What one more unit of {self.spent} is worth", reading=PRICES, tables=(prices,))
+        if uses := tuple(self._uses()):
+            yield Part(title=f"How surely the budget of {self.spent} is kept", reading=USES, tables=uses)
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables: of values, of differences, of prices, and of what is used if that is learned."""
+        yield from self._lines()
+        yield from self._uses()
+
+    def _lines(self) -> Iterator[Table]:
+        first, *others = self.lines
+        at, most = self._few(), f"{self.spent} at most"
+        yield self._table(f"{most}, ± se", {line.name: [told(line.value[i]) for i in at] for line in self.lines})
+        if others:
+            head = f"{first.name} beyond, ± se"
+            yield self._table(head, {line.name: [told(line.less[i]) for i in at] for line in others})
+        yield self._table(
+            "one more unit is worth", {line.name: [f"{line.price[i]:.4f}" for i in at] for line in self.lines}
+        )
+
+    def _uses(self) -> Iterator[Table]:
+        """What is used of a budget that plans keep to by predictions alone."""
+        if self.learned:
+            cells = {
+                line.name: [use_cell(line.used[i], sure(line.used[i], self.budgets[i])) for i in self._few()]
+                for line in self.lines
+            }
+            yield self._table(f"{self.spent} used, 95 %, confidence", cells)
+
+    def _table(self, head: str, cells: Mapping[str, list[str]]) -> Table:
+        return Table(
+            [head, *(amount(self.budgets[i], 3) for i in self._few())], [[n, *row] for n, row in cells.items()]
+        )
+
+    def _few(self) -> list[int]:
+        """The budgets of tables: about six of them, and the one that the file states."""
+        count = len(self.budgets)
+        even = {round(i) for i in np.linspace(0, count - 1, min(count, COLUMNS)).tolist()}
+        return sorted(even | {i for i, b in enumerate(self.budgets) if b == self.stated})
+
+    def reading(self) -> Iterator[str]:
+        """Yield the lines below the tables, which say how to read them."""
+        yield "se: standard error for the population behind the log. Differences are by pairs of cases."
+        if self.learned:
+            yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
+            yield "confidence: that the use of the policy is within the budget in the population behind the log."
+        one = f"{self.reached():.2f} se to either side, shifted where few cases weigh heavily"
+        yield f"95 % at one budget: {one}, or by events."
+        yield "95 % at all budgets of a line at once:"
+        for line in self.lines:
+            value, less = self.bands[line.name]
+            told_value, told_less = (f"{self.reached(errors):.2f} se" for errors in (value, less))
+            if line.name == TARGETED:
+                yield f"  {line.name}: {told_value}"
+                continue
+            each = zip(line.less, line.value, strict=True)
+            sure = sum(_differs(z, less) for z, own in each if abs(z.value) > _ROUNDED * abs(own.value))
+            yield (
+                f"  {line.name}: {told_value}; {told_less} for its differences, of which {sure} of "
+                f"{len(self.budgets)} are beyond"
+            )
+
+
+def _differs(z: Estimate, errors: float) -> bool:
+    """Whether an interval of so many standard errors leaves out 0."""
+    low, high = z.within(errors)
+    return low > 0.0 or high < 0.0
+
+
+def _course(hue: int, name: str, estimates: Sequence[Estimate]) -> Course:
+    ends = [z.interval for z in estimates]
+    return Course(name, [z.value for z in estimates], [low for low, _ in ends], [high for _, high in ends], hue)
+
+
+def _where(told: Sequence[tuple[float, int]]) -> str:
+    """Say at how many budgets a difference is told from chance, and between which."""
+    found = []
+    for sign, word in ((1, "more"), (-1, "less")):
+        at = [b for b, z in told if z == sign]
+        if at:
+            ends = amount(at[0], 3) if len(at) == 1 else f"{amount(at[0], 3)} to {amount(at[-1], 3)}"
+            found.append(f"{word} at {len(at)} of {len(told)} budgets ({ends})")
+    return ", ".join(found) or f"nothing distinguishable from chance at any of {len(told)} budgets"

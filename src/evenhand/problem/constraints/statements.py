@@ -1,0 +1,233 @@
+"""The constraints of a problem with the rows that they read: stated once, and the same from the problem to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools, Floats
+from evenhand.problem.constraints.base import Constraint, Credit, as_curved, credit_in, one_outcome, relative, spans_in
+from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.declarations import Declared
+from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.slack import holds_all, slack
+from evenhand.problem.spans import Spans
+from evenhand.sets.base import ConvexSet
+
+T = TypeVar("T")
+
+
+class Region(NamedTuple):
+    """A convex set in which averages of some outcomes must lie."""
+
+    label: str  # of the constraint
+    outcomes: tuple[str, ...]
+    within: ConvexSet
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stated:
+    """A constraint of a problem, and the rows that it reads there."""
+
+    constraint: Constraint
+    rows: Rows  # d of them
+    bound: Floats  # (d) of every row per round
+    limit: float  # of what is measured, per round
+    total: float  # the limit over the horizon
+    outcome: str | None  # the only one that it reads, None if there are several
+    by: str | None  # the grouping whose groups it looks at one by one
+    whole: Region | None  # the convex set, if it has one
+    region: Region | None  # the part of that set that no rows describe, None also where outcomes cannot leave it
+    spans: Spans | None  # of time, with an allowance each; None if there is one total over the horizon
+    credit: Credit | None  # the limit that it states itself, beside its total and its spans
+
+    @property
+    def spends(self) -> bool:
+        return bool(self.constraint.spends)
+
+    def per(self, run: Sums) -> Floats | None:
+        """The sum that is measured per unit of, at every point of a run, `->(G,R)`; None for rounds."""
+        ratio = relative(self.constraint)
+        return None if ratio is None else ratio.divisor(run)
+
+    @property
+    def text(self) -> str:
+        """The demand in words."""
+        side = "at most" if self.constraint.worst == "high" else "at least"
+        if self.spends and self.outcome is not None:
+            return f"{self.outcome} {side} {self.total:,.6g} in all{self._periods}"
+        if self.spans is not None and self.spans.averages:
+            spans = len(self.spans.allowance)
+            return f"{self.constraint.label} {side} {self.limit:.4g} in each of {spans} spans"
+        if self.spans is not None:
+            by = "" if self.by is None else f" by {self.by}"
+            return f"{self.outcome}{by} {side} {self.total:,.6g} in all{self._periods}"
+        return f"{self.constraint.label} {side} {self.limit:.4g}"
+
+    @property
+    def _periods(self) -> str:
+        if self.spans is None:
+            return ""
+        amount = np.abs(self.spans.allowance)
+        least, most = amount.min(), amount.max()
+        amounts = f"{least:,.6g}" if least == most else f"{least:,.6g} to {most:,.6g}"
+        return f", {amounts} in each of {len(self.spans.allowance)} spans"
+
+
+class Demands(NamedTuple):
+    """What several constraints ask together, by row: on average v <= bound, and averages in the sets, `()->(d)`."""
+
+    rows: Rows
+    bound: Floats  # (d) per round, in the units of each row
+    spans: tuple[Spans | None, ...]  # of time, None for the whole run
+    sums: tuple[bool, ...]  # whether the sum of the row is used up, as of a budget
+    regions: tuple[Region, ...]  # the convex sets that no rows describe
+
+    @staticmethod
+    def of(problem: Declared, stated: tuple[Stated, ...]) -> Demands:
+        rows = stack([select(problem, ()), *(s.rows for s in stated)])
+        spans, sums = per_row(stated, lambda s: s.spans), per_row(stated, lambda s: s.spends)
+        return Demands(rows, bounds(stated), tuple(spans), tuple(sums), regions(stated))
+
+
+class States(Declared, Protocol):
+    """A problem with its constraints."""
+
+    @property
+    def stated(self) -> tuple[Stated, ...]:
+        """One record per constraint."""
+
+    @property
+    def demands(self) -> Demands:
+        """What all constraints ask together."""
+
+
+def state(problem: Declared, constraint: Constraint) -> Stated:
+    """Read a constraint in a problem; refuse unknown names, and a limit or a total that is not a number."""
+    one, curved = one_outcome(constraint), as_curved(constraint)
+    rows, bound = constraint.rows(problem), constraint.bound(problem)
+    whole = region = None
+    if curved is not None:
+        whole, left = Region(curved.label, curved.outcomes, curved.within), curved.curved(problem)
+        if left is not None and not holds_all(problem, curved.outcomes, left):
+            region = whole._replace(within=left)
+    spans = spans_in(constraint, problem)
+    if spans is None or spans.averages:
+        limit, total = _amounts(constraint, problem.horizon)
+    else:
+        limit, total = (-float(bound[0]), spans.least) if spans.floors else (float(bound[0]), spans.most)
+    return Stated(
+        constraint=constraint,
+        rows=rows,
+        bound=bound,
+        limit=limit,
+        total=total,
+        outcome=None if one is None else one.outcome,
+        by=None if one is None else one.by,
+        whole=whole,
+        region=region,
+        spans=spans,
+        credit=credit_in(constraint, problem),
+    )
+
+
+def _amounts(constraint: Constraint, horizon: int) -> tuple[float, float]:
+    """Return the limit per round and the total over the horizon."""
+    limit, total = constraint.limit(horizon), constraint.total_over(horizon)
+    return _number(constraint, "limit", limit), _number(constraint, "total_over", total)
+
+
+def _number(constraint: Constraint, name: str, value: object) -> float:
+    """Check a limit or a total, which a constraint of your own may get wrong."""
+    if not isinstance(value, int | float | np.number):
+        raise InvalidInput(f"{type(constraint).__name__}.{name}", "a number", value)
+    return float(value)
+
+
+def per_row(stated: Iterable[Stated], value: Callable[[Stated], T]) -> list[T]:
+    """Return a value of each constraint, once for each of its rows."""
+    return [value(s) for s in stated for _ in range(len(s.rows))]
+
+
+def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
+    """Return the convex sets of constraints that their rows do not describe."""
+    return tuple(s.region for s in stated if s.region is not None)
+
+
+def slack_rows(problem: States, stated: Iterable[Stated] | None = None) -> Bools:
+    """Tell which rows of constraints stay within their bounds whatever follows from plays, `()->(d)`: see `slack`."""
+    asked = problem.demands if stated is None else Demands.of(problem, tuple(stated))
+    return slack(problem, asked.rows, asked.bound, asked.spans, asked.sums)
+
+
+def tighten(problem: States, margin: float | None) -> tuple[Stated, ...]:
+    """Return the constraints of a problem with every convex set less a margin; unchanged without a margin."""
+    curved = [(s, as_curved(s.constraint)) for s in problem.stated]
+    return tuple(state(problem, c.tightened(margin)) if margin and c is not None else s for s, c in curved)
+
+
+def stated_rows(
+    problem: States, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
+) -> tuple[Rows, Floats]:
+    """Return the rows v of constraints and their bounds per round: on average v <= bound, `()->(d)`.
+
+    What convex sets ask beside their rows is not in them: see `regions`.
+
+    Args:
+        problem: that states the constraints.
+        stated: some of them, or other ones; by default all of the problem.
+        margin: taken off whatever is spent: one number for all, or one per constraint.
+
+    Raises:
+        InvalidInput: a margin that is negative or leaves nothing of a budget, or not one per constraint.
+    """
+    stated = problem.stated if stated is None else tuple(stated)
+    bound = bounds(stated, margin)
+    return stack([select(problem, ()), *(s.rows for s in stated)]), bound
+
+
+def bounds(stated: Sequence[Stated], margin: float | Floats = 0.0) -> Floats:
+    """Return the bounds of all rows per round, less a margin of what is spent, as for `stated_rows`, `->(d)`."""
+    found = [np.zeros(0)]
+    if np.shape(margin) not in ((), (len(stated),)):
+        raise InvalidInput("margin", f"a number, or one for each of {len(stated)} constraints", margin)
+    for s, off in zip(stated, np.broadcast_to(margin, len(stated)).tolist(), strict=True):
+        if s.spends and not 0 <= off < s.limit:
+            expected = f"at least 0 and below {s.limit:g}, the limit of {s.constraint.label}"
+            raise InvalidInput("margin", expected, off)
+        found.append(s.bound - off if s.spends else s.bound)
+    return np.concatenate(found)
+
+
+def constraint_rows(
+    problem: States, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
+) -> tuple[Rows, Floats]:
+    """Return the same as `stated_rows`, for goals that keep to rows alone; refuse constraints with other parts.
+
+    Raises:
+        InvalidInput: a convex set that no rows describe; or as for `stated_rows`.
+    """
+    stated = problem.stated if stated is None else tuple(stated)
+    refuse_sets(stated)
+    return stated_rows(problem, stated, margin)
+
+
+def refuse_sets(stated: Iterable[Stated]) -> None:
+    """Refuse convex sets that no rows describe."""
+    for region in regions(stated):
+        expected = "constraints with straight sides here; resolving, fw_dual and bwcr keep to curved sets"
+        raise InvalidInput("problem.subject_to", expected, region.label)
+
+
+def rows_and_sets(
+    problem: States, stated: Iterable[Stated], margin: float | Floats = 0.0
+) -> tuple[Rows, Floats, tuple[Region, ...]]:
+    """Return the rows and bounds of constraints without convex sets, and the sets of the others, `()->(d)`."""
+    stated = tuple(stated)
+    others = [i for i, s in enumerate(stated) if s.whole is None]
+    rows, bound = stated_rows(problem, [stated[i] for i in others], np.broadcast_to(margin, len(stated))[others])
+    return rows, bound, tuple(s.whole for s in stated if s.whole is not None)
