@@ -24,7 +24,7 @@ from evenhand.problem import Outcome, Problem
 from evenhand.recipes import fw_linucb, pgd, pgd_adaptive, resolving, ucb
 from evenhand.report.summary import table
 from evenhand.run.simulation import play, simulate
-from tests import plain_court, plain_square
+from tests.experiments import plain_court, plain_square
 
 ROUNDS = 10_000
 

@@ -81,7 +81,7 @@ INTERNAL = ("numba.core", "numba.np", "uvicorn.protocols", "uvicorn.server", "st
 # The files that rely on it, and why they have to.
 RELIES = {
     "evenhand.core.machine_code": "nothing public compiles a kernel with its parts, or names its entry in the cache",
-    "evenhand.core.held": "nothing public finds a method of a view by its type, or reads a view by a pointer",
+    "evenhand.core.pointers": "nothing public finds a method of a view by its type, or reads a view by a pointer",
 }
 
 

@@ -19,11 +19,11 @@ def test_what_is_listed_exists(place):
 @for_each(
     ("nodeid", "needs", "left"),
     [
-        ("tests/live/test_doors.py::test_many_names_cost_little[900]", [], True),
+        ("tests/live/http/test_doors.py::test_many_names_cost_little[900]", [], True),
         ("tests/choices/test_allocate.py::test_ten_rounds_by_hand[beside]", [], False),
         ("tests/choices/test_allocate.py::test_prices_go_on_only_by_decisions_that_count", [], True),
-        ("tests/live/test_stores.py::test_one", ["place", "postgresql"], True),
-        ("tests/live/test_stores.py::test_one", ["place", "memory"], False),
+        ("tests/live/stores/test_stores.py::test_one", ["place", "postgresql"], True),
+        ("tests/live/stores/test_stores.py::test_one", ["place", "memory"], False),
         ("src/evenhand/live/test_doors.py", [], False),
     ],
 )

@@ -95,13 +95,13 @@ RUN = {
 
 # By command: the test that runs it.
 SHOWN = "tests/documents/test_shown.py::test_the_demo_prints_what_the_first_page_shows"
-USES = "tests/test_gallery.py::test_a_use_runs_and_draws"
+USES = "tests/documents/test_gallery.py::test_a_use_runs_and_draws"
 ELSEWHERE = {
     "evenhand demo": SHOWN,
     "make demo": SHOWN,
-    "evenhand problem sqlite:///out/email.db > email.toml": "tests/live/test_problem_files.py"
+    "evenhand problem sqlite:///out/email.db > email.toml": "tests/live/campaigns/test_problem_files.py"
     "::test_it_is_printed_edited_and_switched_to",
-    "evenhand warm": "tests/test_warm.py::test_a_service_finds_all_that_it_needs",
+    "evenhand warm": "tests/cli/test_warm.py::test_a_service_finds_all_that_it_needs",
     "evenhand reproduce allocation --figure 2a --data DIR": "tests/experiments/test_allocation.py"
     "::test_listeners_and_artists_are_a_section_of_their_own",
     "evenhand reproduce fair-ranking --data DIR --part constraints --model bayesian --rounds 50000 --replicas 10":
@@ -113,10 +113,10 @@ ELSEWHERE = {
     "::test_systems_are_measured_on_every_objective_and_drawn",
     **dict.fromkeys(("docker compose -f deploy/compose.yaml up --build --detach --wait",
                      "docker compose -f deploy/compose.yaml --profile backup run --rm backup"),
-                    "tests/live/test_deploy.py::test_compose_decides_in_postgresql"),
+                    "tests/live/http/test_deploy.py::test_compose_decides_in_postgresql"),
     "make bench-peers": "tests/test_peers.py::test_a_tiny_run_without_peers",
     "python -m benchmarks.peers rounds batches": "tests/test_peers.py::test_a_tiny_run_without_peers",
-    "python -m tests.live.restores 1000": "tests/live/test_restores.py"
+    "python -m tests.live.restores 1000": "tests/live/campaigns/test_restores.py"
     "::test_random_restores_enter_no_outcome_of_a_lost_decision",
     "python -m tests.notebooks": "tests/notebooks/test_notebooks.py::test_a_notebook_runs_and_shows_what_is_stored",
     **dict.fromkeys(("python -m tests.tables NAME", 'python -m tests.tables NAME "COMMAND"'),

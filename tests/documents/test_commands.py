@@ -1,6 +1,6 @@
 """Every command of every page runs in CI: here, in a test that is named, or in a step of CI; else it says why not.
 
-tests/test_links.py checks that commands, options and targets of make are there, also those of parts of commands.
+tests/documents/test_links.py checks that commands, options and targets of make are there, also of parts of commands.
 """
 
 import contextlib

@@ -32,7 +32,7 @@ BY_COMMAND = {
 
 
 def shown():
-    """The pictures of pages, without those of the gallery, which tests/test_gallery.py has: (page, name)."""
+    """The pictures of pages, without those of the gallery, which tests/documents/test_gallery.py has: (page, name)."""
     for page in PAGES:
         for link in re.findall(r"!\[[^\]]*\]\(([^)]+\.(?:png|svg))\)", page.read_text(encoding="utf-8")):
             if not link.startswith("gallery/"):
@@ -63,7 +63,7 @@ def test_a_script_draws(script, tmp_path, monkeypatch):
     from evenhand.report.plots import save
 
     module = loaded(script)
-    if script.stem == "live_pages":  # tests/live/test_browser.py looks at pages; this one has to load
+    if script.stem == "live_pages":  # tests/live/dashboard/test_browser.py looks at pages; this one has to load
         assert callable(module.main)
         return
     if script.stem == "plans":

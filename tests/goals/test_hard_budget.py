@@ -18,8 +18,8 @@ from evenhand.problem import Budget, Outcome, Problem, Rows
 from evenhand.problem.rows import select
 from tests import accounts, twins
 from tests.each import for_each
+from tests.problem.test_rows import frames
 from tests.problems import pose
-from tests.test_rows import frames
 from tests.worlds import Market
 
 

@@ -22,11 +22,11 @@ from evenhand.live import Busy, Conflict, Paused, Unknown, backup, open_campaign
 from evenhand.live.campaigns.commands import audit_files
 from evenhand.live.log.events import is_erased
 from evenhand.live.stores.opening import connect, whole
+from tests.live.campaigns.test_files import STATED
+from tests.live.campaigns.test_switched_under_load import with_action
 from tests.live.kill_checks import of_seals, often_erased, refuse_sealed, segments
 from tests.live.killing import forked, kill_workers, replies
 from tests.live.kills import stored
-from tests.live.test_files import STATED
-from tests.live.test_switched_under_load import with_action
 
 WORKERS = 4
 VERBS = ("pause", "change", "change", "erase", "seal", "seal", "back up", "snapshot", "switch", "switch")

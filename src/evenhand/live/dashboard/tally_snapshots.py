@@ -24,7 +24,7 @@ _MOST = 500  # entries of a mapping in one line of JSON: some 5 milliseconds
 
 
 # Raised by hand whenever a tally has other fields, or a log adds up to other numbers: tallies of another number are not
-# read, and those of other versions with this one are. `tests/live/test_tally_snapshots.py` says when.
+# read, and those of other versions with this one are. `tests/live/dashboard/test_tally_snapshots.py` says when.
 TALLY = 1
 
 

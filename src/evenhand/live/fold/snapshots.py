@@ -19,7 +19,7 @@ from evenhand.policy.saving import fill, flatten, refusals
 from evenhand.version import __version__
 
 # Raised by hand whenever a log folds to other bits than before, or what is kept means something else: snapshots of
-# another number are not read, and those of other versions with this one are. `tests/live/test_golden.py` says when.
+# another number are not read, and those of other versions with this one are. tests/live/fold/test_golden.py says when.
 FOLD = 1
 _META, _PLANES = "meta", ".planes"
 _TOKENS, _BASE = ".receipts.tokens", ".receipts.base"
