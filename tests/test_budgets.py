@@ -34,7 +34,7 @@ def test_a_folder_that_takes_more_than_it_may_fails_the_run():
     budgets = Budgets(CONFIG, {"goals": 10, "tests": 0})
     spend(budgets, "tests/goals/test_dual.py")
     assert (list(budgets.taken), budgets.over(), ended(budgets)) == (["goals"], [], pytest.ExitCode.OK)
-    spend(budgets, "tests/problem/test_rows.py")
+    spend(budgets, "tests/test_layers.py")
     assert budgets.over() == ["tests of tests took 0 CPU s, of 0"]
     assert ended(budgets) == pytest.ExitCode.TESTS_FAILED
 
