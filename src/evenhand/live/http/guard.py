@@ -25,6 +25,7 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 ]
+PLACE = "evenhand.place"  # the part of a scope that has what its path asks for
 TOKEN = "evenhand.token"  # the part of a scope that has the token of an accepted request
 _NUMBER = b"x-request-id"
 _READ = {b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", _NUMBER}
@@ -131,7 +132,7 @@ class Guard:
         if found is None:
             told = "has another token than those" if b"authorization" in given else "is missing: send it with a token"
             return Refused(401, f"the Authorization header of the request {told} of this server")
-        scope[TOKEN] = found
+        scope[TOKEN], scope[PLACE] = found, place
         if (lacking := place.refusal(found)) is not None:
             return lacking
         own = (b"http://" + host, b"https://" + host)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Container
 from functools import partial
 from typing import Any
@@ -26,6 +27,7 @@ from evenhand.live.http.service import Hall, Served
 from evenhand.live.log.events import Unknown
 from evenhand.live.worker.verbs import check_text, lookup
 
+_WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))  # as in Starlette
 Maker = Callable[[object, Token], bodies.Verb]
 _NUMBER = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
 _OF_KEY = {"name": "key", "in": "query", "required": True, "schema": KEY}
@@ -141,7 +143,7 @@ def _handler(served: Served, made_of: Maker, quotas: Quotas | None) -> Handler:
             (found,) = await commits.ask([made_of(body, token)], request.client)
             if isinstance(found, EvenhandError):
                 raise found
-            return JSONResponse(found)
+            return _json(found)
         verbs: list[bodies.Verb | EvenhandError] = []
         for z in body:
             try:
@@ -149,6 +151,11 @@ def _handler(served: Served, made_of: Maker, quotas: Quotas | None) -> Handler:
             except EvenhandError as error:
                 verbs.append(error)
         rest = iter(await commits.ask([v for v in verbs if not isinstance(v, EvenhandError)], request.client))
-        return JSONResponse([entry(v if isinstance(v, EvenhandError) else next(rest)) for v in verbs])
+        return _json([entry(v if isinstance(v, EvenhandError) else next(rest)) for v in verbs])
 
     return handle
+
+
+def _json(found: object) -> Response:
+    """Make a response as `JSONResponse` does, which makes a writer for each."""
+    return Response(_WRITER.encode(found).encode(), media_type="application/json")
