@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.client.sending import AGAIN, NoAnswer, RequestRefused
+from evenhand.client.sending import RETRIED, NoAnswer, RequestRefused
 
 Outcomes = Mapping[str, float | None]
 Refusal = RequestRefused | NoAnswer
@@ -67,7 +67,7 @@ def refusal(answer: Mapping[str, Any]) -> Refusal | None:
     if "error" not in answer:
         return None
     text, status = str(answer["error"]), int(answer["status"])
-    if status in AGAIN:
+    if status in RETRIED:
         return NoAnswer(f"status {status}, {text}")
     return RequestRefused(status, text, answer.get("field"), lost=answer.get("state") == "lost")
 

@@ -1,18 +1,19 @@
-"""Requests that are sent, the same each time, until there is an answer."""
+"""Sends a request, the same each time, until the server answers it."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from time import sleep
 from typing import Any
 
 import httpx
 
-from evenhand.client.bodies import plain
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, InvalidInput
 
-AGAIN = (429, 502, 503, 504)  # statuses after which the same request may succeed
+RETRIED = (429, 502, 503, 504)  # statuses after which the same request may succeed
 _FIRST, _LONGEST, _REACH = 0.1, 5.0, 1.0  # seconds between two tries, and of a server that is not reached
 
 
@@ -66,10 +67,10 @@ class Sender:
             RequestRefused: the server refuses it.
             NoAnswer: after the last try.
         """
-        said = self._said(method, path, body)
-        found = _told(said)
-        if not said.is_success or found is None:
-            raise _refused(said)
+        response = self._response(method, path, body)
+        found = _object(response)
+        if not response.is_success or found is None:
+            raise _refused(response)
         return found
 
     def send_each(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -78,20 +79,20 @@ class Sender:
         Raises:
             RequestRefused, NoAnswer: as for `send`, of the list as a whole.
         """
-        said = self._said("POST", path, list(bodies))
-        found = _parsed(said)
-        if not said.is_success or not isinstance(found, list):
-            raise _refused(said)
+        response = self._response("POST", path, list(bodies))
+        found = _json(response)
+        if not response.is_success or not isinstance(found, list):
+            raise _refused(response)
         return found
 
-    def _said(self, method: str, path: str, body: object) -> httpx.Response:
+    def _response(self, method: str, path: str, body: object) -> httpx.Response:
         """Send a request until the server does not ask for another try."""
         body, reason, number = plain(body), "no try was allowed", 0
         waits = _waits(self._reach if self._tries > 1 else 0.0)
         while number < self._tries:
             wait = min(_FIRST * 2**number, _LONGEST) * random.uniform(0.5, 1.0)  # clients do not come back at once
             try:
-                said = self._http.request(method, self.url + path, json=body)
+                response = self._http.request(method, self.url + path, json=body)
             except httpx.ConnectError as error:  # nothing was sent
                 again = next(waits, None)
                 if again is None:
@@ -101,16 +102,43 @@ class Sender:
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
-                if said.status_code not in AGAIN:
-                    return said
-                why = (_told(said) or {}).get("error")
-                reason = f"status {said.status_code}{'' if why is None else f', {why}'}"
-                stated = said.headers.get("retry-after", "")
+                if response.status_code not in RETRIED:
+                    return response
+                why = (_object(response) or {}).get("error")
+                reason = f"status {response.status_code}{'' if why is None else f', {why}'}"
+                stated = response.headers.get("retry-after", "")
                 wait = max(wait, min(float(stated), 60.0)) if stated.isdigit() else wait
             number += 1
             if number < self._tries:
                 sleep(wait)
         raise NoAnswer(f"no answer of {self.url} at {self._tries} tries; the last one: {reason}")
+
+
+def plain(value: object, field: str = "") -> Any:
+    """Return a value with numbers of other libraries, such as `numpy.int64`, as those of Python.
+
+    Raises:
+        InvalidInput: a number is not finite, or JSON has no such value; it names the field.
+
+    >>> from fractions import Fraction
+    >>> plain({"case": {"age": Fraction(67, 2), "town": "north"}, "frozen": True})
+    {'case': {'age': 33.5, 'town': 'north'}, 'frozen': True}
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {name: plain(z, f"{field}.{name}" if field else str(name)) for name, z in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(z, f"{field}[{i}]") for i, z in enumerate(value)]
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, Real):
+        raise InvalidInput(field, "a finite number", value)
+    if type(value).__name__ in ("bool", "bool_"):  # of NumPy, which is no number
+        return bool(value)
+    raise InvalidInput(field, "a number, a text, true, false or None", f"{value!r:.60} ({type(value).__name__})")
 
 
 def _waits(seconds: float) -> Iterator[float]:
@@ -122,22 +150,22 @@ def _waits(seconds: float) -> Iterator[float]:
         waited, number = waited + wait, min(number + 1, 10)
 
 
-def _parsed(said: httpx.Response) -> Any:
+def _json(response: httpx.Response) -> Any:
     """Return what an answer says, None if it is no JSON."""
     try:
-        return said.json()
+        return response.json()
     except ValueError:
         return None
 
 
-def _told(said: httpx.Response) -> dict[str, Any] | None:
+def _object(response: httpx.Response) -> dict[str, Any] | None:
     """Return the object that an answer is, None if it is another one."""
-    found = _parsed(said)
+    found = _json(response)
     return found if isinstance(found, dict) else None
 
 
-def _refused(said: httpx.Response) -> RequestRefused:
+def _refused(response: httpx.Response) -> RequestRefused:
     """Return the error of an answer that is not the one asked for."""
-    told = _told(said) or {}
-    text = str(told.get("error", "an answer that is not JSON"))
-    return RequestRefused(said.status_code, text, told.get("field"), lost=told.get("state") == "lost")
+    answer = _object(response) or {}
+    text = str(answer.get("error", "an answer that is not JSON"))
+    return RequestRefused(response.status_code, text, answer.get("field"), lost=answer.get("state") == "lost")
