@@ -160,6 +160,19 @@ def test_every_link_works_behind_a_prefix(both, single):
     assert any(z.endswith("page.css") for z in seen)
 
 
+def test_descriptions_say_where_their_paths_begin(both):
+    """Generated clients begin at the root of the host otherwise, where no campaign is."""
+    outer = Starlette()
+    outer.mount("/some/where", app(both))
+    with serving(outer) as client:
+        for below in ("/some/where", f"/some/where/campaigns/{OTHER}"):
+            said = client.get(f"{below}/openapi.json").json()
+            assert said["servers"] == [{"url": below}]
+            assert client.get(f"{said['servers'][0]['url']}/healthz").status_code == 200
+    with serving(app(both)) as client:
+        assert "servers" not in client.get("/openapi.json").json()
+
+
 def test_one_campaign_has_its_routes_twice(tmp_path):
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:

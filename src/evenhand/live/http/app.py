@@ -93,8 +93,9 @@ def application(
     def described() -> Schema:
         return description(title, [(z.method, z.path, z.described) for z in operations()], unless)
 
-    async def openapi(_: Request) -> Response:
-        return JSONResponse(described())
+    async def openapi(request: Request) -> Response:
+        below = request.scope.get("root_path", "")  # where paths of the description begin, unless at the host's root
+        return JSONResponse(described() | ({"servers": [{"url": quote(below)}]} if below else {}))
 
     async def docs(request: Request) -> Response:
         return HTMLResponse(reference(described(), str(request.base_url)))

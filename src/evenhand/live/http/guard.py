@@ -29,7 +29,7 @@ PLACE = "evenhand.place"  # the part of a scope that has what its path asks for
 TOKEN = "evenhand.token"  # the part of a scope that has the token of an accepted request
 _NUMBER = b"x-request-id"
 _READ = {b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", _NUMBER}
-_READ |= {b"content-length", b"transfer-encoding", b"connection", b"upgrade"}
+_READ |= {b"content-length", b"transfer-encoding", b"connection", b"proxy-connection", b"upgrade"}
 STOPS = "the server stops: send the request again, with the same key"
 _SLOWED = 0.1  # seconds per wrong token, one after another
 _SLOW = 20  # wrong tokens that wait at most; those beyond them are answered at once
@@ -120,7 +120,7 @@ class Guard:
 
     def _refusal(self, scope: Scope, place: Place, given: _Given) -> Refused | None:
         """Return the reason to refuse a request, None if it is accepted; the scope gets its token."""
-        if (unclear := _unclear(scope["http_version"], given)) is not None:
+        if (unclear := _unclear(scope, given)) is not None:
             return Refused(400, unclear)
         hosts = given.get(b"host", [])
         host = hosts[0].lower() if len(hosts) == 1 else b""
@@ -180,15 +180,17 @@ def _given(scope: Scope) -> _Given:
     return found
 
 
-def _unclear(version: str, given: _Given) -> str | None:
+def _unclear(scope: Scope, given: _Given) -> str | None:
     """Return why others may read the length of a request in another way, None if it is clear."""
     if b"transfer-encoding" in given:
         if b"content-length" in given:
             return "the request states both Content-Length and Transfer-Encoding"
-        if version != "1.1" or [z.lower() for z in given[b"transfer-encoding"]] != [b"chunked"]:
+        if scope["http_version"] != "1.1" or [z.lower() for z in given[b"transfer-encoding"]] != [b"chunked"]:
             return "the request has a Transfer-Encoding other than chunked, or a version of HTTP that has none"
-    if b"upgrade" in given and any(b"upgrade" in z.lower() for z in given.get(b"connection", ())):
-        return "the request asks for another protocol by its Upgrade header: send it without, as HTTP/1.1"
+    # After these the parser takes the body for the next request; it reads both headers alike.
+    connection = [*given.get(b"connection", ()), *given.get(b"proxy-connection", ())]
+    if scope["method"] == "CONNECT" or (b"upgrade" in given and any(b"upgrade" in z.lower() for z in connection)):
+        return "the request asks for another protocol, by CONNECT or its Upgrade header: send it as HTTP/1.1"
     return None
 
 
