@@ -1,4 +1,4 @@
-"""Kernels that several choices use: which plays fit together, and draws place by place.
+"""Kernels shared by several choices: checks of limits, and draws without replacement.
 
 They take the arrays of an offer separately, because passing a record takes as long as a draw.
 """

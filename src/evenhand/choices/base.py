@@ -128,7 +128,7 @@ class Behind(Protocol):
 
 
 def behind(choice: Choice, lottery: Floats) -> Floats | None:
-    """Return the chances of what stands behind all known lotteries of a choice, `(A)->(A)`; None if it has none.
+    """Return the chances of the choice behind all known lotteries, `(A)->(A)`; None if there are none.
 
     >>> import numpy as np
     >>> from evenhand.choices import Floored, HeldOut, TopK

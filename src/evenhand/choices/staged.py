@@ -106,7 +106,7 @@ class Staged:
 
     @property
     def greedy(self) -> bool:
-        """The same as for `then`: what a warm-up saw of an action may be bad luck, and nothing corrects it."""
+        """The same as for `then`, as nothing corrects a warm-up's bad luck with an action."""
         return greedy(self.then)
 
     def behind(self, lottery: Floats) -> Floats | None:

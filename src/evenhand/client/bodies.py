@@ -1,4 +1,4 @@
-"""Bodies of requests as values that JSON has, whatever kinds of numbers they are made of."""
+"""Conversion of request bodies to values that JSON has, numbers of NumPy included."""
 
 from __future__ import annotations
 

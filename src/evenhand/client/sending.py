@@ -1,4 +1,4 @@
-"""Requests that are sent, the same each time, until there is an answer."""
+"""Requests over HTTP, which are sent again until the server answers."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Sender:
         return found
 
     def _said(self, method: str, path: str, body: object) -> httpx.Response:
-        """Send a request until the server does not ask for another try."""
+        """Send a request until the server no longer asks for another try."""
         body, reason, number = plain(body), "no try was allowed", 0
         waits = _waits(self._reach if self._tries > 1 else 0.0)
         while number < self._tries:
@@ -114,7 +114,7 @@ class Sender:
 
 
 def _waits(seconds: float) -> Iterator[float]:
-    """Yield the waits between connections that cannot be made, so many seconds in all."""
+    """Yield the waits between failed connections, up to a number of seconds in all."""
     waited, number = 0.0, 0
     while waited < seconds:
         wait = min(_FIRST * 2**number, _REACH) * random.uniform(0.5, 1.0)
@@ -123,7 +123,7 @@ def _waits(seconds: float) -> Iterator[float]:
 
 
 def _parsed(said: httpx.Response) -> Any:
-    """Return what an answer says, None if it is no JSON."""
+    """Return the JSON of an answer, None if it has none."""
     try:
         return said.json()
     except ValueError:
@@ -131,7 +131,7 @@ def _parsed(said: httpx.Response) -> Any:
 
 
 def _told(said: httpx.Response) -> dict[str, Any] | None:
-    """Return the object that an answer is, None if it is another one."""
+    """Return an answer that is a JSON object, None if it is anything else."""
     found = _parsed(said)
     return found if isinstance(found, dict) else None
 

@@ -1,4 +1,4 @@
-"""The state of a goal that solves again, books, prices and contexts, and what candidates use of the rows of a plan.
+"""The state of a goal that solves again: books, prices and contexts, and the use of a plan's rows by candidates.
 
 A row of known and learned outcomes, such as a cost per sale, is kept by what is learned. While outcomes wait, a plan at
 the means counts on sales that nobody has seen, for every play that is on its way and for all that follow until one of

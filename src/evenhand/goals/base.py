@@ -146,7 +146,7 @@ class Keeps(Remembers, Protocol):
 
 
 class Past(NamedTuple):
-    """What another policy decided so far, in the rows of a goal."""
+    """The decisions of another policy so far, in the rows of a goal."""
 
     decided: Floats  # (R,) rounds that were not cancelled
     cancelled: Floats  # (R,)
@@ -160,7 +160,7 @@ class Past(NamedTuple):
 
 @runtime_checkable
 class Continues(Reads, Protocol):
-    """Can begin with the sums of what another policy decided, at its own first prices."""
+    """Can begin with the sums of another policy's decisions, at its own first prices."""
 
     def go_on(self, state: Any, past: Past) -> None:
         """Enter the past into a state of no rounds."""
