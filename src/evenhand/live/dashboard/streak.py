@@ -1,4 +1,4 @@
-"""The streak of one action that a policy which never explores plays, while little is known of the others."""
+"""The streak of one action under a policy that never explores, while little is known of the others."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Streak:
 
 
 class Room(NamedTuple):
-    """What another action may be worth more than the one that is played alone, by its outcomes so far."""
+    """How much more another action may be worth than the one that is played alone, by its outcomes so far."""
 
     action: str
     outcomes: int  # that came
@@ -130,7 +130,7 @@ def rooms(campaign: Watched, streak: Streak) -> list[Room]:
 
 
 def _price(goals: list[Any], body: Mapping[str, Any]) -> Floats | None:
-    """Return what a unit of each outcome was worth in a decision, `->(M+L)`; None where it differs by group."""
+    """Return the worth of a unit of each outcome in a decision, `->(M+L)`; None where it differs by group."""
     prices = np.array(body.get("q", ()))
     if not goals or len(prices) != sum(len(g.rows) for g in goals):
         return None

@@ -172,7 +172,7 @@ class Together(Generic[T]):
         return [call.told(z) if isinstance(z, Reply) else z for call, z in each_]
 
     def _each(self, verbs: Verbs, what: Callable[..., Any], places: Sequence[int]) -> list[Any]:
-        """Ask something about some of the calls; each has its result or its own error."""
+        """Apply a function to some of the calls; each has its result or its own error."""
         asks = [partial(what, verbs, self._calls[place], place) for place in places]
         return each(verbs.log, asks, verbs.worker)
 

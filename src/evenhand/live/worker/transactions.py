@@ -83,7 +83,7 @@ class Exclusive:
         self._told_at = 0.0
 
     def pass_on(self) -> None:
-        """Tell the holder what another thread was told while it waited: else it would wait as long once more.
+        """Raise the error that another thread met while this one waited, which would otherwise wait as long once more.
 
         Raises:
             Busy: the store could not be written when this thread had waited for a while already.
@@ -138,7 +138,7 @@ _CALLS = 200  # calls per transaction: others wait for its end
 
 
 class _Call(Generic[C, T]):
-    """A call of one thread, and what it came to."""
+    """A call of one thread, with its result or its error."""
 
     def __init__(self, verb: C) -> None:
         self.verb, self.is_done, self.since = verb, False, monotonic()
