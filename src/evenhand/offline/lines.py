@@ -1,4 +1,4 @@
-"""The policies of a curve, their values at every budget, and what they bring less than the targeted one."""
+"""The policies of a curve, their values at every budget, and their differences to the targeted one."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt
 
 
 def _events(crossed: Crossed, at: At, w: Floats) -> Share | Gap | None:
-    """What the interval of a weighted sum is made from, of rows with some weights, `(N)`, if an outcome is a share."""
+    """Return the share or gap behind the interval of a weighted sum, of rows with weights `(N)`; None without any."""
     weights, tables, clusters = crossed.evidence.share_weights, crossed.tables_dealt, crossed.clusters_dealt
     if not weights:
         return None

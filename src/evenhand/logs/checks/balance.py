@@ -1,4 +1,4 @@
-"""Whether columns depend on the action, so that they cannot have been known before: averages differ under actions."""
+"""The check of balance: columns that depend on the action cannot have been known before it."""
 
 from __future__ import annotations
 

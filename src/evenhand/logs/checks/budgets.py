@@ -1,4 +1,4 @@
-"""Whether a budget decides anything: one that pays for the dearest action in every round does not."""
+"""The check of budgets: one that pays for the dearest action in every round never binds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks read of a log, and how far sums of weights may be from what is expected of them."""
+"""The data of a log that checks read, and how far sums of weights may be from their expectations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Drawn:
     holes: Mapping[int, Bools] = field(default_factory=dict)
 
     def columns(self) -> Iterator[Feature]:
-        """Yield all that should have been known before acting: features, and what is foreseen."""
+        """Yield the columns that should have been known before acting: features, and known outcomes that vary."""
         yield from self.features()
         yield from (Feature(name, None, z, "known before acting") for name, z in self.foreseen.items())
 
@@ -140,7 +140,7 @@ class Drawn:
 def foreseen(
     problem: Problem, known: Floats, columns: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, Floats]:
-    """Return what differs between the cases of a log in known outcomes, `(N,A,L)->(N)` by column.
+    """Return the differences between the cases of a log in known outcomes, `(N,A,L)->(N)` by column.
 
     Args:
         problem: with the names of actions and of known outcomes.

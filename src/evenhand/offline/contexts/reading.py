@@ -1,4 +1,4 @@
-"""How contexts of a plan are read: which columns are outcomes of actions, and which are groups."""
+"""The reading of a plan's contexts: which columns are outcomes of actions, and which are groups."""
 
 from __future__ import annotations
 
