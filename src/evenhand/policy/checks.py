@@ -119,7 +119,7 @@ def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: 
 
 @kernel
 def _bad_value(z: Floats) -> int:
-    """Position of the first number that cannot be reckoned with, -1 where all can."""
+    """Position of the first number that is not usable, -1 where all are."""
     flat = z.ravel()
     for i in range(len(flat)):
         if not abs(flat[i]) <= LARGEST:

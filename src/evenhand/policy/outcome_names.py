@@ -1,4 +1,4 @@
-"""Outcomes by name, made into the arrays that a policy learns from, and the error of one that cannot be right."""
+"""Conversion of outcomes by name to the arrays that a policy learns from, and errors about impossible ones."""
 
 from __future__ import annotations
 

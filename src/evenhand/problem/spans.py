@@ -1,4 +1,4 @@
-"""Spans of time, each with an allowance of what may be used in it."""
+"""Spans of time, each with an allowance for the use in it."""
 
 from __future__ import annotations
 

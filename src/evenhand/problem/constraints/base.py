@@ -132,7 +132,7 @@ class Credited(Constraint, Protocol):
     """A constraint that states its own limit, which holds at any time and whatever the recipe."""
 
     def credit(self, problem: Declared) -> Credit:
-        """The limit; refuses a problem that it does not fit."""
+        """Return the limit; refuse a problem that it does not fit."""
 
 
 @runtime_checkable
