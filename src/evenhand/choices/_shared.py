@@ -41,7 +41,7 @@ def _write(counted: Floats, forced: Floats, carried: Floats, first: int, z: Floa
 
 
 def go_on(decision: Decision, *kept: Floats) -> None:
-    """Write the `carried` part of a decision to arrays of a state, in the replicas where its own choice made it."""
+    """Write the `carried` part of a decision to arrays of a state, in the replicas where the choice itself decided."""
     first = 0
     for z in kept:
         _write(decision.counted, decision.forced, decision.carried, first, z)

@@ -173,7 +173,7 @@ class Staged:
 
     @cached_property
     def _following(self) -> list[tuple[str, Follows]]:
-        """Cached, because checking a protocol takes longer than most choices."""
+        """The choices that continue from their decisions, cached because checking a protocol is slow."""
         stages = (("warmup", self._warmup), ("then", self.then))
         return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows) and choice.goes_on]
 

@@ -179,7 +179,7 @@ class Tenancy:
         return self._run(arguments, arrays)
 
     def expect(self, cost: float) -> bool:
-        """Whether it pays to compile if as many seconds of interpreting are to come; the next call does so then."""
+        """Whether it pays to compile, given the seconds of interpreting to come; the next call then does so."""
         self._is_due = self._is_due or self.spent + cost > self.price
         if self._is_due and self._limit < float("inf"):
             self._limit = -1.0
@@ -246,7 +246,7 @@ class Background:
         Thread(target=self._work, name="evenhand-kernels", daemon=True).start()
 
     def ask(self, kernel: Kernel, arguments: tuple[Any, ...], due: bool) -> None:
-        """Ask for the machine code of a kernel for such arguments, if it is due or on disk."""
+        """Ask for the machine code of a kernel for the types of these arguments, if it is due or on disk."""
         self._asked.put((kernel, kernel.code.types(arguments), due))
 
     def end(self) -> None:
@@ -315,7 +315,7 @@ def way() -> Way:
 
 @contextmanager
 def kernels(way: Way) -> Iterator[None]:
-    """Run kernels in a way within the block; those that are compiled stay so.
+    """Run kernels in a way within the block; compiled ones stay compiled.
 
     >>> with kernels("interpreted"):
     ...     way()

@@ -292,7 +292,7 @@ class Code(CPUDispatcher):
         return tuple(map(typeof, arguments))
 
     def is_kept(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether there is machine code on disk for such arguments."""
+        """Whether there is machine code on disk for the types of these arguments."""
         return self.has(self.types(arguments))
 
     def has(self, types: tuple[Any, ...]) -> bool:

@@ -46,7 +46,7 @@ class Screen:
         return self._clock() - self.left_out
 
     def leave_out(self, seconds: float) -> None:
-        """Take time that has passed, such as that of compiling, out of all rates."""
+        """Leave past time, such as that of compiling, out of all rates."""
         self.left_out += seconds
 
     def show(self, line: str, *, drawn: bool | None = None, at_once: bool = False) -> None:

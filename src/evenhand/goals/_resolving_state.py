@@ -135,7 +135,7 @@ def rate_of_plan(state: ResolvingState, directions: Directions, reserve: Reserve
 
 
 def end_of_run(state: ResolvingState, rate: Floats, length: Floats) -> Floats:
-    """The averages at which rows end, if all rounds to come of a run of so many use a rate, `(d),(1)->(d)`."""
+    """The averages at which rows end, if all rounds to come in a run of given length use a rate, `(d),(1)->(d)`."""
     return np.asarray((state.spent + np.maximum(length - state.counted, 0.0) * rate) / length)
 
 

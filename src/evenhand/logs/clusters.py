@@ -118,7 +118,7 @@ def whole(names: Names) -> Names:
 
 
 def declared(column: str, columns: Columns, bad: BadRows, missing: tuple[str, ...]) -> Clusters:
-    """Read the clusters of usable rows, which have numbers by their sorted names, whatever the order of rows.
+    """Read the clusters of usable rows, whose numbers follow their sorted names in any order of rows.
 
     Raises:
         InvalidInput: a usable row has none, or there are fewer than two.

@@ -291,14 +291,14 @@ class Explains(Model, Protocol):
         """Whether it can: a wrapper can if its inner model can."""
 
     def contributions(self, state: Any, x: Floats, w: Floats) -> Floats:
-        """Divide the mean worth of a first candidate less that of a second by features, `(2,n),(K,1|2,M)->(K,n)`.
+        """Attribute the difference in mean worth of two candidates to features, `(2,n),(K,1|2,M)->(K,n)`.
 
         At common prices the parts of two candidates that have features add up to the difference of their means.
         """
 
 
 def explains(model: Model) -> bool:
-    """Return whether a model can divide a difference of worths by features."""
+    """Return whether a model can attribute a difference in worth to features."""
     return isinstance(model, Explains) and model.explains
 
 

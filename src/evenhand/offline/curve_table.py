@@ -256,7 +256,7 @@ class Curve(LogResult):
 
 
 def _differs(z: Estimate, errors: float) -> bool:
-    """Whether an interval of so many standard errors leaves out 0."""
+    """Whether an interval of a number of standard errors leaves out 0."""
     low, high = z.within(errors)
     return low > 0.0 or high < 0.0
 

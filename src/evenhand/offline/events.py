@@ -45,7 +45,7 @@ class Share(NamedTuple):
         return min(max(self.value, self.low), self.high)
 
     def within(self, errors: float) -> tuple[float, float]:
-        """Return the ends of the interval that has a normal one's confidence for so many standard errors.
+        """Return the ends of the interval that has the confidence of a number of standard errors of a normal one.
 
         >>> low, high = Share(0.0, 0.0, 300.0).within(1.96)
         >>> round(low, 4), round(high, 4)  # no event in 300 cases

@@ -294,7 +294,7 @@ class Evidence:
         return [np.ascontiguousarray(z if len(self.playable) == z.shape[1] else z[:, self.playable]) for z in y]
 
     def worth(self, tables: Mapping[str, Tables], rows: int | None = None) -> Tables:
-        """Return the objective of every action, a weighted sum, for so many rows or those of the log.
+        """Return the objective of every action, a weighted sum, for a number of rows or for those of the log.
 
         Raises:
             InvalidInput: the objective is another one.

@@ -79,7 +79,7 @@ class LogResult(Evaluation):
         yield from ()
 
     def reached(self, errors: float = Z) -> float:
-        """Return how many standard errors to either side count in place of so many of a normal distribution."""
+        """Return the number of standard errors to either side, given that of a normal distribution."""
         if self.clusters is None or self.clusters.number == self.rows:
             return errors
         return student(errors, self.clusters.number - 1.0)
@@ -143,7 +143,7 @@ def use_cell(used: Estimate, sure: float) -> str:
 
 
 def in_band(name: str, estimate: Estimate, errors: float, count: int) -> Interval:
-    """Return an estimate with the interval that holds for so many at once, of as many standard errors as `Bands` say.
+    """Return an estimate with the interval that holds for several at once, by the standard errors of `Bands`.
 
     >>> in_band("mens", Estimate(0.1, 0.01), 3.0, 5).said
     '+0.1000 (95 % for all 5 at once: +0.0700 to +0.1300)'

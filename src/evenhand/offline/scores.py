@@ -133,7 +133,7 @@ class Estimate(NamedTuple):
         return self.within(Z)
 
     def within(self, errors: float) -> tuple[float, float]:
-        """The interval that is as sure as a normal one of so many standard errors to either side."""
+        """The interval with the confidence of a number of standard errors of a normal one to either side."""
         z = student(errors, self.degrees)
         if isinstance(self.events, Share):
             return self.events.within(z)
@@ -159,7 +159,7 @@ class Estimate(NamedTuple):
         return NormalDist().cdf(0.5 * (low + high))
 
     def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
-        """The estimate of an outcome that has one of two values, by so many effective cases."""
+        """The estimate of an outcome that has one of two values, by a number of effective cases."""
         return (
             self
             if ends is None or ends[0] == ends[1] or np.isnan(self.se)
@@ -218,7 +218,7 @@ class Average(NamedTuple):
         return Estimate.of(self.psi, self.value, self.moves, self.degrees)
 
     def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
-        """The estimate of an average of so many effective cases, of an outcome that has one of two values if it has."""
+        """The estimate of an average over effective cases, which is a share if the outcome has two values."""
         return self.estimate.counted(cases, ends)
 
     def beyond(self, own: Estimate, other: Average, others: Estimate) -> Estimate:

@@ -99,7 +99,7 @@ class Deciding:
         return self._views is not None
 
     def pays(self, choices: Choices, coming: int) -> bool:
-        """Whether kernels save more than they cost, where so many cases are to come, these and later ones."""
+        """Whether kernels save more than they cost, given the number of cases to come."""
         if self._views is None or len(self._contexts.features) < _PAYS_LOADED:
             return False
         types = self._types(choices)

@@ -102,7 +102,7 @@ def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> I
 
 
 def refuse_undeclared(y: Floats, observed: Bools, problem: Problem) -> None:
-    """Refuse outcomes out of their declared ranges, whatever was played, `(1,P,M+B),(1,P,M+B)->`.
+    """Refuse outcomes out of their declared ranges, for any plays, `(1,P,M+B),(1,P,M+B)->`.
 
     Raises:
         InvalidInput: names the first of them.

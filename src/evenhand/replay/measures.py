@@ -135,7 +135,7 @@ class Digest(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The runs of one system on a log of so many rows: first the shuffles, then each resample in `orders` orders."""
+    """The runs of one system on the rows of a log: first the shuffles, then each resample in `orders` orders."""
 
     trace: Trace
     rows: int

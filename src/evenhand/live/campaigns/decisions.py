@@ -55,7 +55,7 @@ class Decided:
     notes: tuple[str, ...]
 
     def restated(self, spec: Spec) -> Spec:
-        """Return a specification that reads these decisions: cases as it does, and its own columns of all else.
+        """Return a specification that reads these decisions: cases as in the given one, all else by columns of its own.
 
         Raises:
             InvalidInput: a feature, group or known outcome is read from a column of such a name.

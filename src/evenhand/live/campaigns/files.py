@@ -174,7 +174,7 @@ def _new(
 
 
 def kept_campaign(store: Store, name: str, teacher: Teacher | None) -> Campaign:
-    """Continue a campaign with the problem file that its log has, whatever others switch or erase meanwhile.
+    """Continue a campaign with the problem file that its log has, even if others switch or erase meanwhile.
 
     Args:
         store, name: of the campaign.

@@ -41,7 +41,7 @@ class Streak:
         self._all = 0  # those that offered all
 
     def passed(self, action: str) -> int:
-        """Return the number of decisions in which an action was offered, and the other one played."""
+        """Return the number of decisions in which an action was offered, and the streak's action was played."""
         return self._all + self._some[action]
 
     def restart(self) -> None:
@@ -81,7 +81,7 @@ class Streak:
 
     @property
     def is_long(self) -> bool:
-        """Whether one action was played alone in half of all decisions, and in no fewer than runs are judged by."""
+        """Whether the streak has half of all decisions, and at least as many as runs are judged by."""
         return self.rounds >= max(FEWEST, PART * self.whole)
 
 

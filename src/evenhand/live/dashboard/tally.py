@@ -95,7 +95,7 @@ class Tally:
                 self._policy = None
 
     def _read(self) -> bool:
-        """Read the new events; returns False at an erasure, as what was read before it may have what was erased."""
+        """Read the new events; returns False at an erasure, as events that were read before may have erased data."""
         campaign = self._campaign
         policy = campaign.policy
         if self._policy is not policy:

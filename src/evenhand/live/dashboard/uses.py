@@ -25,7 +25,7 @@ class Moments(NamedTuple):
     products: Floats  # (m, m)
 
     def less(self, other: Moments) -> Moments:
-        """Return the sums over the rounds that are not among those of another."""
+        """Return the sums less those of some of the rounds."""
         return Moments(self.rounds - other.rounds, self.sums - other.sums, self.products - other.products)
 
 

@@ -153,7 +153,7 @@ def adopts_books(event: Event) -> bool:
 
 
 def begins(store: Readable, campaign: str) -> list[Event]:
-    """Return the events since when the log is folded: the last one that folds it anew, and those that adopt since.
+    """Return the events that begin the policies of the fold: the last that folds the log anew, and later adoptions.
 
     Raises:
         Unknown: there is no such campaign.

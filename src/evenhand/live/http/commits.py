@@ -58,7 +58,7 @@ class Waiter(Generic[T]):
 
 
 class Post:
-    """Calls in the thread of a loop, which wakes up once for any number of them.
+    """A queue of calls in the thread of an event loop, which wakes up once for any number of them.
 
     Args:
         loop: the loop.

@@ -96,7 +96,7 @@ what came after event 4, of 1970-01-01 00:00:00 UTC
         return Ids(tuple(map(Restored.of, store.scan(campaign, kinds=("restored",)))))
 
     def then(self, event: Event, used: Mapping[str, float] | None = None) -> Ids:
-        """Return the ids after an event `restored`, at which so much was used of each budget."""
+        """Return the ids after an event `restored`, which states the use of each budget at that time."""
         return Ids((*self.restores, Restored.of(event)), (*self.used, used or {}))
 
     def of(self, number: int) -> int:

@@ -144,7 +144,7 @@ def foreign(body: dict[str, Any], context: Context, policy: Policy, state: Polic
 
 
 def renewed(old: Decision, made: Decision) -> Decision:
-    """Return a decision that waits as another policy makes it, with the time and the receipt that it has."""
+    """Return a waiting decision as another policy makes it, with its own time and receipt."""
     number = old.id.copy()
     number[2] = checksum(made.plays, made.counted, old.time, made.groups, made.known)
     return made._replace(time=old.time, id=number)

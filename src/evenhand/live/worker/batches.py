@@ -239,7 +239,7 @@ def run(worker: Worker, calls: Sequence[Callable[[Verbs], Any]]) -> list[Any]:
 
 
 def in_parts(calls: Sequence[Callable[[Verbs], T]]) -> list[Callable[[Verbs], Any]]:
-    """Return calls in order, those in a row that are frozen as one."""
+    """Return calls in order, with frozen ones in a row joined into one."""
     found = list[Callable[[Verbs], Any]]()
     for is_frozen, some in groupby(calls, lambda call: getattr(call, "frozen", False) is True):
         row = list(some)

@@ -337,7 +337,7 @@ class Retention:
                 yield event
 
     def _due(self, last: Run | None, until: int) -> Iterator[Event]:
-        """Yield those that do not wait for their outcomes, after those that this worker erased in the same run."""
+        """Yield the old decisions that do not wait, after those that this worker erased in the same run."""
         if last is not None and last.more and self._reached[0] == until:
             last = replace(last, start=max(last.start, self._reached[1]))
         return (event for event in self._old(last, until) if event.seq not in self._worker.fold.pending)

@@ -318,7 +318,7 @@ class Gathered:
 
 
 def gathered(log: Transaction, keys: Iterable[str], calls: int) -> Gathered | None:
-    """Return a transaction that collects the events that so many calls append; None if that is of no use."""
+    """Return a transaction that collects the events of a number of calls; None if that is of no use."""
     asked = list(keys)
     return Gathered(log, asked) if max(calls, len(asked)) > 1 and isinstance(log, Gathering) else None
 

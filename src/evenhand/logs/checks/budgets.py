@@ -13,7 +13,7 @@ from evenhand.problem.problem import Problem
 
 
 def budget(problem: Problem, most: Mapping[str, float], rounds: float) -> str | None:
-    """Say which budget never binds, as no action uses more of it in so many rounds.
+    """Say which budget never binds, as no action uses more of it in the given rounds.
 
     Args:
         problem: that states budgets.

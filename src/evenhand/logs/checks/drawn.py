@@ -87,7 +87,7 @@ class Drawn:
         return self if kept.all() else self.of(kept)
 
     def of(self, rows: Bools | slice) -> Drawn:
-        """Some of the rows."""
+        """Return some of the rows."""
         return replace(
             self,
             actions=self.actions[rows],
@@ -158,7 +158,7 @@ def foreseen(
 
 
 def quantile(cells: int, error: float = ERROR) -> float:
-    """Return how many standard errors none of so many averages exceeds, except with a small chance (Bonferroni).
+    """Return the standard errors that none of several averages exceeds, except with a small chance (Bonferroni).
 
     >>> round(quantile(1, 0.05), 2), round(quantile(30), 2)
     (1.96, 4.15)
