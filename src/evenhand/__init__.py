@@ -116,7 +116,7 @@ def __dir__() -> list[str]:
 
 
 def _meant(name: str) -> str:
-    """Hint at what was meant: the closest name of any place, with its place."""
+    """Return a hint with the closest public name and where it is."""
     registry = importlib.import_module("evenhand.core.registry")
     if registry.samples(name):
         return ": Thompson sampling is a model here, for any recipe: evenhand.models.Sampled(inner=evenhand.Ridge(...))"

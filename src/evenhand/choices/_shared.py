@@ -1,4 +1,4 @@
-"""Kernels that several choices use: which plays fit together, and draws place by place.
+"""Kernels shared by several choices: checks of limits, and draws without replacement.
 
 They take the arrays of an offer separately, because passing a record takes as long as a draw.
 """
@@ -41,7 +41,7 @@ def _write(counted: Floats, forced: Floats, carried: Floats, first: int, z: Floa
 
 
 def go_on(decision: Decision, *kept: Floats) -> None:
-    """Write the `carried` part of a decision to arrays of a state, in the replicas where its own choice made it."""
+    """Write the `carried` part of a decision to arrays of a state, in the replicas where the choice itself decided."""
     first = 0
     for z in kept:
         _write(decision.counted, decision.forced, decision.carried, first, z)

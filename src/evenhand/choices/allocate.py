@@ -254,7 +254,7 @@ def _best(case: Case, held: Placement, worst: Floats, left: Floats, r: int, i: i
 
 @kernel
 def _always_fits(playable: Bools, worst: Floats, left: Floats, arms: int) -> Bools:
-    """Whether every allocation fits into what is left, `(NA),(NA,d),(d)->()`."""
+    """Whether every allocation fits into the remaining limits, `(NA),(NA,d),(d)->()`."""
     sure = np.ones(len(playable), np.bool_)
     for r in range(len(playable)):
         row = r if len(worst) > 1 else 0

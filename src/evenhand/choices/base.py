@@ -84,11 +84,11 @@ class DrawPerPlay(Protocol):
 
 @runtime_checkable
 class Follows(Protocol):
-    """A choice that may continue from the `carried` part of its last decision, such as the lottery that it played."""
+    """A choice that may continue from the `carried` part of its last decision, such as its last lottery."""
 
     @property
     def goes_on(self) -> bool:
-        """Whether it continues from its decisions; a choice made of others does if one of them does."""
+        """Whether the choice continues from its decisions; a choice made of others does if one of them does."""
 
     def on_decision(self, state: Any, decision: Decision) -> None:
         """Take note of a committed decision, the choice's own in replicas where it counts and was not forced."""
@@ -121,14 +121,14 @@ class MayHear(Hears, Protocol):
 
 @runtime_checkable
 class Behind(Protocol):
-    """A choice that may have a known lottery before another choice, which plays the rounds that are left."""
+    """A choice that may play a known lottery in a share of the rounds, and another choice in the others."""
 
     def behind(self, lottery: Floats) -> Floats | None:
         """Return the chances of the other choice, by those of the whole, `(A)->(A)`; None without a known lottery."""
 
 
 def behind(choice: Choice, lottery: Floats) -> Floats | None:
-    """Return the chances of what stands behind all known lotteries of a choice, `(A)->(A)`; None if it has none.
+    """Return the chances of the choice behind all known lotteries, `(A)->(A)`; None if there are none.
 
     >>> import numpy as np
     >>> from evenhand.choices import Floored, HeldOut, TopK
@@ -144,7 +144,7 @@ def greedy(choice: Choice) -> bool:
 
 
 def hearing(choice: Choice) -> Hears | None:
-    """The choice if it has to be told about exposures, else None."""
+    """Return the choice if it uses exposures, else None."""
     if has(choice, MayHear) and not choice.hears:
         return None
     return choice if has(choice, Hears) else None

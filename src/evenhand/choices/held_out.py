@@ -168,6 +168,6 @@ class HeldOut(Around):
 
 
 def sides(decision: Decision) -> Floats:
-    """Whether a decision was held out, and whether it was not, 1 or 0; both are 0 for others' decisions, `->(2)`."""
+    """Return 1 or 0 for a decision held out, and for one not held out; both are 0 for decisions of others, `->(2)`."""
     mark = decision.carried[:, :1] if decision.carried.shape[1] else np.zeros((len(decision.plays), 1))
     return np.concatenate([mark == _HELD, mark == _OTHER], 1).astype(float)

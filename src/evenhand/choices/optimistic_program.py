@@ -300,7 +300,7 @@ def _separate(
 
 
 def _or_one(size: Floats) -> Floats:
-    """Sizes, with 1 for 0."""
+    """Replace sizes of 0 by 1."""
     return np.where(size > 0.0, size, 1.0)
 
 

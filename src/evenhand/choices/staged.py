@@ -106,7 +106,7 @@ class Staged:
 
     @property
     def greedy(self) -> bool:
-        """The same as for `then`: what a warm-up saw of an action may be bad luck, and nothing corrects it."""
+        """The same as for `then`, as nothing corrects a warm-up's bad luck with an action."""
         return greedy(self.then)
 
     def behind(self, lottery: Floats) -> Floats | None:
@@ -173,7 +173,7 @@ class Staged:
 
     @cached_property
     def _following(self) -> list[tuple[str, Follows]]:
-        """Cached, because checking a protocol takes longer than most choices."""
+        """The choices that continue from their decisions, cached because checking a protocol is slow."""
         stages = (("warmup", self._warmup), ("then", self.then))
         return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows) and choice.goes_on]
 

@@ -1,4 +1,4 @@
-"""What several commands take: a store, a campaign, a log, who asks and why."""
+"""Arguments shared by several commands: a store, a campaign, a log, and who asks and why."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def count(text: str, least: int = 1) -> int:
 
 
 class Once(argparse.Action):
-    """Takes a name that is stated once, by an option or by its place."""
+    """An action of argparse for a name that is stated once, by an option or by its position."""
 
     def __call__(
         self,
@@ -72,12 +72,12 @@ class Once(argparse.Action):
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take a store."""
+    """Add the arguments of a store to a parser."""
     parser.add_argument("store", metavar="STORE", help="the store, such as sqlite:///email.db")
 
 
 def add_name(parser: argparse.ArgumentParser, where: str = "the store") -> None:
-    """Let a parser take the name of a campaign in a store.
+    """Add the argument of a campaign's name to a parser.
 
     Args:
         parser: of the command.
@@ -88,7 +88,7 @@ def add_name(parser: argparse.ArgumentParser, where: str = "the store") -> None:
 
 
 def add_campaign(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take a store and the name of a campaign.
+    """Add the arguments of a store and of a campaign's name to a parser.
 
     The name also stands after the store; the help does not show this.
     """
@@ -99,26 +99,26 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reason(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take who asks for a change, and why."""
+    """Add the options for who asks for a change, and why, to a parser."""
     parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it, for the log")
     parser.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log, such as a ticket")
 
 
 def add_segments(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take the folder of the segments of a log."""
+    """Add the option of the folder of a log's segments to a parser."""
     parser.add_argument("--segments", type=Path, default=None, metavar="FOLDER",
                         help="with the segments to which `evenhand seal` moved events")  # fmt: skip
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take a log."""
+    """Add the arguments of a log to a parser."""
     parser.add_argument(
         "log", metavar="LOG.csv", help="the log, with a header line; or the store of a campaign, such as sqlite:///a.db"
     )
 
 
 def is_store(text: str) -> bool:
-    """Whether a log is named that is the store of a campaign."""
+    """Whether the argument for a log names the store of a campaign."""
     path = Path(text)
     return "://" in text or (path.is_file() and _starts(path, _SQLITE))
 
@@ -166,12 +166,12 @@ def refuse_swapped(o: argparse.Namespace) -> None:
 
 
 def _listed(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Return what a command takes by its place."""
+    """Return the positional arguments of a command."""
     return [action for action in parser._actions if not action.option_strings]
 
 
 def _order(parser: argparse.ArgumentParser) -> str:
-    """Say the order, as `evenhand switch STORE PROBLEM.toml`."""
+    """Return the order of arguments, as `evenhand switch STORE PROBLEM.toml`."""
     places = [str(z.metavar) for z in _listed(parser) if z.help != argparse.SUPPRESS]
     by_name = [] if "STORE" in places else ["--store STORE"]
     return " ".join([parser.prog, *places, *by_name])

@@ -1,4 +1,4 @@
-"""The commands that serve campaigns, and what servers share: tokens and pools of budgets."""
+"""Commands that serve campaigns, and commands for what servers share: tokens and pools of budgets."""
 
 from __future__ import annotations
 

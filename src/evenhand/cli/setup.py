@@ -1,4 +1,4 @@
-"""The commands that set up: a first problem file, kernels compiled ahead, completion of commands in a shell."""
+"""Setup commands: a first problem file, kernels compiled ahead, completion of commands in a shell."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _new(o: argparse.Namespace) -> int:
 
 
 def _answers(given: dict[str, str]) -> dict[str, str]:
-    """Ask what no option answers, again where an answer cannot be read."""
+    """Ask the questions that no option answers, and again after an answer that cannot be read."""
     from evenhand.core.errors import InvalidInput
     from evenhand.new import QUESTIONS, example, read
 

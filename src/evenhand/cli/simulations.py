@@ -163,7 +163,7 @@ def _sweep(o: argparse.Namespace) -> int:
 
 
 def _written(found: Sweep, out: Path) -> list[Path]:
-    """Write sweep.csv, and sweep.parquet and sweep.png where what they need is installed; returns the files."""
+    """Write sweep.csv, and sweep.parquet and sweep.png where their packages are installed; returns the files."""
     import csv
 
     from evenhand.core.extras import has_matplotlib, has_parquet

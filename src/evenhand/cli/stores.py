@@ -1,4 +1,4 @@
-"""The commands that keep the logs of a store: archives, backups, and the way back."""
+"""Commands for archives, backups and restores of the logs of a store."""
 
 from __future__ import annotations
 

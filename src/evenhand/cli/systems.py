@@ -1,4 +1,4 @@
-"""The command that lists what is implemented, says what fits a problem, and explains a part."""
+"""The command that lists parts, finds recipes that fit a problem, and explains a part."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _listed(kinds: dict[str, list[System]]) -> Iterator[str]:
 
 
 def _suited(words: list[str], recipes: list[System], fitting: list[System]) -> Iterator[str]:
-    """Say what words mean, which recipes fit all of them and why, and which lack one of them alone."""
+    """Yield the meaning of each word, the recipes that fit all of them and why, and those that lack only one."""
     from evenhand.core.kinds import WORDS
 
     width = max(len(word) for word in words)

@@ -1,4 +1,4 @@
-"""A client of `evenhand serve`, which asks again with the same key until there is an answer."""
+"""An HTTP client of `evenhand serve`, which retries with the same key until the server answers."""
 
 from evenhand.core.errors import MissingExtra
 

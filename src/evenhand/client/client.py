@@ -1,4 +1,4 @@
-"""What may be asked of a campaign over HTTP, as methods."""
+"""The HTTP client, with a method for each request to a campaign."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Erased:
-    """What an erasure did, in numbers of decisions.
+    """The result of an erasure, in numbers of decisions.
 
     A key that was erased before has no decision, even if an earlier try erased it and its answer got lost.
     """

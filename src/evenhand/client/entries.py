@@ -1,4 +1,4 @@
-"""Entries of lists that are sent in one request, and what the server answers to each."""
+"""Entries of lists that are sent in one request, and the server's answer to each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends a request, the same each time, until the server answers it."""
+"""Requests over HTTP, which are sent again until the server answers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Sender:
         return found
 
     def _response(self, method: str, path: str, body: object) -> httpx.Response:
-        """Send a request until the server does not ask for another try."""
+        """Send a request until the server no longer asks for another try."""
         body, reason, number = plain(body), "no try was allowed", 0
         waits = _waits(self._reach if self._tries > 1 else 0.0)
         while number < self._tries:
@@ -142,7 +142,7 @@ def plain(value: object, field: str = "") -> Any:
 
 
 def _waits(seconds: float) -> Iterator[float]:
-    """Yield the waits between connections that cannot be made, so many seconds in all."""
+    """Yield the waits between failed connections, up to a number of seconds in all."""
     waited, number = 0.0, 0
     while waited < seconds:
         wait = min(_FIRST * 2**number, _REACH) * random.uniform(0.5, 1.0)
@@ -151,7 +151,7 @@ def _waits(seconds: float) -> Iterator[float]:
 
 
 def _json(response: httpx.Response) -> Any:
-    """Return what an answer says, None if it is no JSON."""
+    """Return the JSON of an answer, None if it has none."""
     try:
         return response.json()
     except ValueError:
@@ -159,7 +159,7 @@ def _json(response: httpx.Response) -> Any:
 
 
 def _object(response: httpx.Response) -> dict[str, Any] | None:
-    """Return the object that an answer is, None if it is another one."""
+    """Return an answer that is a JSON object, None if it is anything else."""
     found = _json(response)
     return found if isinstance(found, dict) else None
 

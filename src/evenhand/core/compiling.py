@@ -1,4 +1,4 @@
-"""What a process compiles, and a line about it where it takes long: nothing else tells compiling from hanging."""
+"""Progress of compilation: the kernels that a process compiles, and a line on stderr if that takes long."""
 
 from __future__ import annotations
 

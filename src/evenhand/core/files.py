@@ -59,7 +59,7 @@ def replacement(out: Path, mode: int = 0o666) -> Iterator[Path]:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what processes that were killed left in a folder: parts whose locks are free, and files beside parts.
+    """Remove the leftovers of killed processes from a folder: parts whose locks are free, and files beside parts.
 
     Names say nothing of who lives: processes of other containers have the same numbers.
     """

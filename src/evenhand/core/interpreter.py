@@ -1,4 +1,4 @@
-"""Kernels as Python runs them: the same function, in which names of kernels stand for plain functions.
+"""Interpreted kernels: the same functions, which call plain Python functions in place of kernels.
 
 Python and compiled code do the same arithmetic on the same arrays. What differs is dealt with here. A kernel that needs
 whole numbers to wrap around has a second body in Python's whole numbers (`in_python`). Kernels read the fields
@@ -93,7 +93,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _exact(code: CodeType) -> CodeType:
-    """The same code, whose real constants are NumPy's numbers, which follow IEEE rules."""
+    """The code of a function with NumPy's numbers, which follow IEEE rules, in place of its real constants."""
     constants = (
         np.float64(z) if isinstance(z, float) else _exact(z) if isinstance(z, CodeType) else z for z in code.co_consts
     )
@@ -126,12 +126,12 @@ def by_name(value: Any) -> Any:
 
 
 def exact(value: Any) -> Any:
-    """The same, and a real number of Python as NumPy's."""
+    """Do as `by_name`, and convert a real number of Python to NumPy's."""
     return np.float64(value) if isinstance(value, float) else by_name(value)
 
 
 def result(value: Any, kind: str) -> Any:
-    """What a kernel returns, by its annotation: numbers of the kind that compiled code returns.
+    """Convert the result of a kernel, by its annotation, to numbers of the kind that compiled code returns.
 
     >>> result((np.int64(1), 0, np.True_), "tuple[int, float, bool]")
     (1, 0.0, True)

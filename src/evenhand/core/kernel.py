@@ -56,7 +56,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def in_python(function: Callable[P, object]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Mark what Python runs in place of a kernel, in which whole numbers are to wrap around."""
+    """Mark a Python function that runs in place of a kernel whose integers wrap around."""
 
     def mark(body: Callable[P, R]) -> Callable[P, R]:
         cast(Kernel, function).by_hand = body
@@ -105,7 +105,7 @@ class Kernel(partial[Any]):
 
     @property
     def misses(self) -> int:
-        """How often it was compiled in this process, as it was not on disk."""
+        """The number of times that it was compiled in this process, as it was not on disk."""
         return 0 if self._code is None else int(self._code.misses)
 
     @property
@@ -139,7 +139,7 @@ class Kernel(partial[Any]):
 
 
 class Tenancy:
-    """A kernel while it is interpreted, and what that has cost: skis are rented until they have cost their price."""
+    """A kernel while it is interpreted, and the cost so far, which pays for compiling once it reaches its price."""
 
     def __init__(self, kernel: Kernel) -> None:
         annotation = kernel.py_func.__annotations__.get("return", "")
@@ -171,7 +171,7 @@ class Tenancy:
         return value
 
     def interpret(self, *arguments: Any) -> Any:
-        """Interpret a call, whatever it costs."""
+        """Interpret a call regardless of its cost."""
         if _process.way != "interpreted":
             return self._kernel.begin(*arguments)
         arrays: list[Any] = []
@@ -179,7 +179,7 @@ class Tenancy:
         return self._run(arguments, arrays)
 
     def expect(self, cost: float) -> bool:
-        """Whether it pays to compile if as many seconds of interpreting are to come; the next call does so then."""
+        """Whether it pays to compile, given the seconds of interpreting to come; the next call then does so."""
         self._is_due = self._is_due or self.spent + cost > self.price
         if self._is_due and self._limit < float("inf"):
             self._limit = -1.0
@@ -202,7 +202,7 @@ class Tenancy:
         return False
 
     def _run(self, arguments: tuple[Any, ...], arrays: list[Any]) -> Any:
-        """Interpret a call; where it raises an error, arrays are put back, and from then on it is done carefully."""
+        """Interpret a call; after an error, restore the arrays and interpret carefully from then on."""
         before = [z.copy() for z in arrays]
         while True:
             try:
@@ -246,11 +246,11 @@ class Background:
         Thread(target=self._work, name="evenhand-kernels", daemon=True).start()
 
     def ask(self, kernel: Kernel, arguments: tuple[Any, ...], due: bool) -> None:
-        """Ask for the machine code of a kernel for such arguments, if it is due or on disk."""
+        """Ask for the machine code of a kernel for the types of these arguments, if it is due or on disk."""
         self._asked.put((kernel, kernel.code.types(arguments), due))
 
     def end(self) -> None:
-        """Compile nothing more, once what has been asked for until now is done."""
+        """Compile the kernels that were asked for until now, and no more after them."""
         self._asked.put(None)
 
     def _work(self) -> None:
@@ -269,7 +269,7 @@ class Background:
 
 
 class _Process:
-    """What the kernels of a process share."""
+    """The state that the kernels of a process share."""
 
     def __init__(self, way: Way) -> None:
         self.way: Way = way
@@ -280,12 +280,12 @@ class _Process:
 
     @property
     def scale(self) -> float:
-        """How much longer compiling takes on this machine than prices say."""
+        """The ratio of the compiling times on this machine to the stated prices."""
         return self.took / self.stated if self.stated > 0.5 else 1.0
 
 
 def chosen(value: str | None, disabled: str | None) -> Way:
-    """The way that the environment asks for, `EVENHAND_KERNELS` and `NUMBA_DISABLE_JIT`.
+    """The way to run kernels that the environment sets by `EVENHAND_KERNELS` and `NUMBA_DISABLE_JIT`.
 
     Raises:
         InvalidInput: there is no such way.
@@ -315,7 +315,7 @@ def way() -> Way:
 
 @contextmanager
 def kernels(way: Way) -> Iterator[None]:
-    """Run kernels in a way within the block; those that are compiled stay so.
+    """Run kernels in a way within the block; compiled ones stay compiled.
 
     >>> with kernels("interpreted"):
     ...     way()
@@ -329,7 +329,7 @@ def kernels(way: Way) -> Iterator[None]:
 
 
 class Outlook:
-    """What kernels will cost in work whose length is known, from what they cost since it began."""
+    """A forecast of the cost of kernels in work of known length, from their cost since it began."""
 
     def __init__(self) -> None:
         self._before = {kernel: z.spent for kernel, z in list(_process.rented.items())}
@@ -357,7 +357,7 @@ def compile_in_background() -> Iterator[None]:
 
 
 def measured(price: float, took: float) -> None:
-    """Take in what compiling a kernel took, in seconds of this thread."""
+    """Record the time that compiling a kernel took, in seconds of this thread."""
     _process.stated += price
     _process.took += took
 
@@ -368,7 +368,7 @@ def name(kernel: Kernel) -> str:
 
 
 def _set_aside() -> None:
-    """Leave what is there by now out of searches for garbage: the compiler's objects stay, and are tens of thousands.
+    """Freeze all objects for the garbage collector, of which the compiler has tens of thousands that stay.
 
     Everybody would wait for a search of them, every few thousand requests.
     """

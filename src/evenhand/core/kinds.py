@@ -1,4 +1,4 @@
-"""The kinds of parts, the package of each, and what a recipe is for. Imports little, so that help appears at once."""
+"""The kinds of parts, the package of each, and the uses of recipes. Imports little, so that help appears at once."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ WORDS: dict[str, str] = {
 
 
 class Fit(NamedTuple):
-    """What a recipe is for: its use, and by word the conditions under which it fits, empty where there are none."""
+    """The use of a recipe, and by word the conditions under which it fits, empty where there are none."""
 
     use: str
     words: Mapping[str, str]
@@ -91,7 +91,7 @@ class Fit(NamedTuple):
 
 
 def fit(use: str, fits: str) -> Fit:
-    """Read what a recipe states about itself: words separated by commas, each with or without a note in brackets.
+    """Read the words of a recipe about itself: separated by commas, each with or without a note in brackets.
 
     Raises:
         InvalidInput: an unknown use or word.

@@ -77,7 +77,7 @@ def philox(
 def _philox(
     c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
 ) -> tuple[np.uint64, ...]:
-    """The same with whole numbers of Python, which do not wrap around."""
+    """Compute `philox` with integers of Python, which do not wrap around."""
     a, b, c, d, first, second = int(c0), int(c1), int(c2), int(c3), int(k0), int(k1)
     m0, m1, w0, w1 = int(_M0), int(_M1), int(_W0), int(_W1)
     for _ in range(10):
@@ -187,7 +187,7 @@ def _fraction(word: np.uint64) -> float:
 
 @kernel
 def _slowly(word: np.uint64, c0: np.uint64, c1: np.uint64, c2: np.uint64, seed: np.uint64, stream: np.uint64) -> float:
-    """A number from a word that was not taken at once, with more words from other counters."""
+    """Draw a number from a word that the fast path rejected, with more words from other counters."""
     attempt = np.uint64(2)
     while True:
         layer, sign = int(word & _LAYER), 1.0 if word & _SIGN else -1.0

@@ -284,7 +284,7 @@ class Code(CPUDispatcher):
 
     @property
     def misses(self) -> int:
-        """How often it was compiled in this process, as it was not on disk."""
+        """The number of times that it was compiled in this process, as it was not on disk."""
         return sum(self.stats.cache_misses.values())
 
     def types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -292,7 +292,7 @@ class Code(CPUDispatcher):
         return tuple(map(typeof, arguments))
 
     def is_kept(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether there is machine code on disk for such arguments."""
+        """Whether there is machine code on disk for the types of these arguments."""
         return self.has(self.types(arguments))
 
     def has(self, types: tuple[Any, ...]) -> bool:
@@ -355,7 +355,7 @@ class Code(CPUDispatcher):
 
 @typeof_impl.register(Kernel)
 def _type(kernel: Kernel, _: Any) -> Any:
-    """What a kernel is to the kernels that call it."""
+    """The type of a kernel to the kernels that call it."""
     return DispatcherType(kernel.code)
 
 
@@ -390,7 +390,7 @@ def _parts_of(kernel: Code) -> Iterator[None]:
 
 @ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 def _refuse(*_: object) -> object:
-    """Stand for the machine code of a part, which nobody calls from Python."""
+    """Stand in for the machine code of a part, which is never called from Python."""
     raise NotImplementedError("a part of a kernel cannot be called from Python")
 
 

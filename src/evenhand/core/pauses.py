@@ -1,4 +1,4 @@
-"""What a process leaves for a while: the search for garbage in cycles, and long turns of threads."""
+"""Contexts that pause the search for garbage cycles, and that shorten the turns of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How compiled code takes views: Numba finds `model.value(x, w, u)` by the type of `model` when it compiles the caller.
+"""Pointers to views in compiled code: Numba finds `model.value(x, w, u)` by the type of `model`.
 
 To Numba every class of views is a type, which it keeps by its name, so that callers are kept on disk like any other
 kernel; kernels that are passed as arguments, or closed over, would be compiled anew in every process.
@@ -31,7 +31,7 @@ UNTYPED = NumbaError, ValueError  # a view has a field that Numba cannot type
 
 @structref.register
 class PointerType(types.StructRef):
-    """The type of what holds a view."""
+    """The type of an object that holds a view."""
 
 
 class Pointer(structref.StructRefProxy):
@@ -47,7 +47,7 @@ def _inside(kind: Any) -> list[Any]:
 
 
 def _forget(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """The same value, whose arrays have nothing by which to count their references."""
+    """Return the value with arrays that have no counter of references."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
@@ -75,7 +75,7 @@ _borrow: Any = _borrowed  # with the arguments that kernels give
 
 @lower_getattr(PointerType, "part")
 def _part(context: Any, builder: Any, kind: Any, held: Any) -> Any:
-    """Read a view that is held; that its arrays are not counted must be plain to the compiler at every reading."""
+    """Read a view that is held; at every reading the compiler has to see that its arrays are not counted."""
     values = structref._Utils(context, builder, kind).get_data_struct(held)
     return _forget(context, builder, kind.field_dict["part"], values.part)
 
@@ -127,12 +127,12 @@ def pointer(view: Any) -> Any:
 
 
 def pointer_type(kind: Any) -> Any:
-    """The type of what `hold` makes of a view of some type, for which nothing is compiled."""
+    """The type that `hold` gives to a view of some type, for which nothing is compiled."""
     return PointerType((("part", kind),))
 
 
 def type_of_pointer(view: Any) -> Any:
-    """The type of what `pointer` makes of a view, for which nothing is compiled."""
+    """The type that `pointer` gives to a view, for which nothing is compiled."""
     fields = getattr(view, "pointers", ())
     if not fields:
         return pointer_type(type_of(view))
@@ -153,7 +153,7 @@ class _Method(_OverloadMethodTemplate):
 
 
 def _verb(name: str, arguments: int, otherwise: Callable[..., object] | None = None) -> None:
-    """Declare a method of views by which kernels may ask, and what views do that do not have it."""
+    """Declare a method of views that kernels may call, and the default for views without it."""
 
     def find(view: Any, *given: Any) -> Any:
         method = getattr(view.instance_class, name, otherwise)

@@ -1,4 +1,4 @@
-"""How far long work has come, on stderr: a line that changes in a terminal, and elsewhere a line now and then.
+"""Progress of long work on stderr: a line that changes in a terminal, and elsewhere a line now and then.
 
 Work may be done within other work, and one line tells all of it: "court, point 2 of 9, some 26 min left: pgd, step
 1,200 of 40,000". The time left is that of the outermost work of which it is known. It follows from the last half
@@ -23,7 +23,7 @@ _WIDTH = 20  # characters of a bar
 
 
 class Screen:
-    """What shows how far the work of a process has come.
+    """The progress display of a process.
 
     Args:
         stream: where it is shown; by default the present `sys.stderr`.
@@ -46,7 +46,7 @@ class Screen:
         return self._clock() - self.left_out
 
     def leave_out(self, seconds: float) -> None:
-        """Take time that has passed, such as that of compiling, out of all rates."""
+        """Leave past time, such as that of compiling, out of all rates."""
         self.left_out += seconds
 
     def show(self, line: str, *, drawn: bool | None = None, at_once: bool = False) -> None:
@@ -229,7 +229,7 @@ def _bar(works: Sequence[Work]) -> str:
 
 
 def _text(works: Sequence[Work]) -> str:
-    """Say how far work has come, the outermost first, and what is left of that of which it is known."""
+    """Return how far work has come as text, the outermost first, with the time left of work whose length is known."""
     said, left, at = [str(work) for work in works], None, -1
     for i in reversed(range(len(works))):
         if (of_all := works[i].left(left)) is not None:

@@ -1,4 +1,4 @@
-"""Checks of arguments by the types that a signature declares, and what a protocol asks of a part.
+"""Checks of arguments by the types that a signature declares, and of parts by the members of a protocol.
 
 Python 3.11 gathers the members of a protocol anew in every `isinstance`, so that a policy, which asks some twenty
 times per goal what it can do, took 0.6 ms to make, and takes a ninth of it since this is kept.
@@ -74,7 +74,7 @@ def _required(protocol: Any) -> list[tuple[str, bool]]:
 
 
 class Wrong(NamedTuple):
-    """A fault of a value, whose text is written where it becomes an error: that of a large one takes a while."""
+    """A fault of a value, whose text is written once it becomes an error, as writing a large value takes time."""
 
     place: str  # within it, such as "[0]"
     expected: str

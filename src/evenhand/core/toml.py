@@ -1,4 +1,4 @@
-"""TOML within bounds: the parser takes time and memory by the square of the parts of a name, and trusts its texts."""
+"""Limits of size and nesting for TOML texts, as the parser's time and memory grow with the square of a name's parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views: what kernels see of a part, so that compiled code may ask a part what Python asks it.
+"""Views: the arrays and kernels of a part, by which compiled code calls it as Python calls the part itself.
 
 A view is a NamedTuple of the arrays of a part's own state and of its settings, whose methods are kernels. Nothing is
 copied: what a kernel changes, the part sees. `core/pointers.py` is how compiled code takes them.

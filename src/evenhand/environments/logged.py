@@ -155,7 +155,7 @@ class LoggedWorld:
 
     @cached_property
     def _viewed(self) -> _LoggedView:
-        """Made once, as blocks ask for it anew after every round that they leave to Python, and nothing in it moves."""
+        """The kernels' view, made once, because blocks ask for it after every round that they leave to Python."""
         log, read = self._log, np.ascontiguousarray
         return _LoggedView(
             rows=self._rows,

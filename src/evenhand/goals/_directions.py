@@ -73,7 +73,7 @@ class Directions:
         return mask
 
     def quiet(self, cases: HistoryState) -> Bools:
-        """Whether all slack rows are so in the cases so far, `->()`."""
+        """Whether all slack rows are idle in the cases so far, `->()`."""
         return np.asarray(self.idle(cases)[:, : len(self.slack)][:, self.slack].all(1))
 
     @cached_property
@@ -96,7 +96,7 @@ class Directions:
 
     @cached_property
     def awaited(self) -> Bools:
-        """A mask of the others, compared with the plan once outcomes arrive, `->(k)`."""
+        """A mask of the directions and tangents that are compared with the plan once outcomes arrive, `->(k)`."""
         return ~self.settled
 
     @cached_property
@@ -126,7 +126,7 @@ class Directions:
 
     @cached_property
     def reach(self) -> Floats:
-        """The most that what is learned can change the use of a play, by the declared ranges, `->(k)`."""
+        """The most that learned outcomes can change the use of a play, by the declared ranges, `->(k)`."""
         learned = np.abs(self.directed.learned)
         width = np.ptp(self.problem.amount_span[:, : learned.shape[1]], axis=0)
         return np.asarray((learned * np.where(learned > 0.0, width, 0.0)).sum(1))  # not 0 times no range

@@ -1,4 +1,4 @@
-"""The state of a goal that solves again, books, prices and contexts, and what candidates use of the rows of a plan.
+"""The state of a goal that solves again: books, prices and contexts, and the use of a plan's rows by candidates.
 
 A row of known and learned outcomes, such as a cost per sale, is kept by what is learned. While outcomes wait, a plan at
 the means counts on sales that nobody has seen, for every play that is on its way and for all that follow until one of
@@ -135,7 +135,7 @@ def rate_of_plan(state: ResolvingState, directions: Directions, reserve: Reserve
 
 
 def end_of_run(state: ResolvingState, rate: Floats, length: Floats) -> Floats:
-    """The averages at which rows end, if all rounds to come of a run of so many use a rate, `(d),(1)->(d)`."""
+    """The averages at which rows end, if all rounds to come in a run of given length use a rate, `(d),(1)->(d)`."""
     return np.asarray((state.spent + np.maximum(length - state.counted, 0.0) * rate) / length)
 
 

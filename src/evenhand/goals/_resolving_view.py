@@ -1,4 +1,4 @@
-"""The kernels of a goal that solves again: entries into its books, moves of its prices, and its view without solves."""
+"""The kernels of a goal that solves again: entries into its books, moves of its prices, and its view between solves."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def is_due(
 
 
 class _Facts(NamedTuple):
-    """What a goal knows of its rows and directions before any round."""
+    """The constants of a goal's rows and directions."""
 
     first: Ints
     multiple: Floats

@@ -65,7 +65,7 @@ class Sloped(Reads, Protocol):
         """The prices of the rows when their averages over t rounds are z, `(d),()->(d)`."""
 
     def read(self, slope: Floats) -> Floats:
-        """The same prices by reading, as decisions are priced, `(d)->(k,d)`: a plan is as optimistic as they are."""
+        """The prices of `slope` by reading, as in decisions, so that plans are as optimistic as these, `(d)->(k,d)`."""
 
 
 @runtime_checkable
@@ -82,7 +82,7 @@ class Estimates(Reads, Protocol):
 
     @property
     def on_estimates(self) -> bool:
-        """Whether it does so as configured."""
+        """Whether the goal steps on estimates, as configured."""
 
     def ends(self, state: Any) -> Floats:
         """The end of each row's interval to estimate: 1 for the upper end, -1 for the lower end, `->(d)`.
@@ -146,7 +146,7 @@ class Keeps(Remembers, Protocol):
 
 
 class Past(NamedTuple):
-    """What another policy decided so far, in the rows of a goal."""
+    """The decisions of another policy so far, in the rows of a goal."""
 
     decided: Floats  # (R,) rounds that were not cancelled
     cancelled: Floats  # (R,)
@@ -160,7 +160,7 @@ class Past(NamedTuple):
 
 @runtime_checkable
 class Continues(Reads, Protocol):
-    """Can begin with the sums of what another policy decided, at its own first prices."""
+    """Can begin with the sums of another policy's decisions, at its own first prices."""
 
     def go_on(self, state: Any, past: Past) -> None:
         """Enter the past into a state of no rounds."""
@@ -172,7 +172,7 @@ class Nets(Protocol):
 
     @property
     def nets(self) -> bool:
-        """Whether it does so as configured."""
+        """Whether the goal nets its prices, as configured."""
 
 
 @runtime_checkable
@@ -253,7 +253,7 @@ class Timed(Limits, Protocol):
 
     @property
     def by_time(self) -> bool:
-        """Whether it does so as configured; the time of a frame may be None otherwise."""
+        """Whether the goal forbids candidates by time, as configured; the time of a frame may be None otherwise."""
 
 
 @runtime_checkable

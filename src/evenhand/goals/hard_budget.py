@@ -160,7 +160,7 @@ class HardBudget:
             settle(self._limits, self._seen(decision), decision.plays, counted, v, state.taken)
 
     def go_on(self, state: HardState, past: Past) -> None:
-        """Take over what limits of the same rows used and hold.
+        """Take over the amounts that limits of the same rows used and hold.
 
         Other rows used what is in the books. Held back are the worst cases of what waits, and of what was not observed.
         """

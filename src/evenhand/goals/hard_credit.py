@@ -111,7 +111,7 @@ class HardCredit:
         state.credit += self._held(decision)
 
     def _settled(self, decision: Decision, counted: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """What an outcome gives back, and what a round of the baseline earns, `(),(1)->(),()`."""
+        """The amounts that an outcome releases and that a round of the baseline earns, `(),(1)->(),()`."""
         taken, usual = self._taken(decision)[:, 0], self._usual(decision)[:, 0]
         back = counted * (taken + np.nan_to_num(v[:, 0]) - (1.0 - self.credit.alpha) * usual)
         earned = counted * self.credit.alpha * np.maximum(usual, 0.0)
@@ -119,7 +119,7 @@ class HardCredit:
         return np.where(tried, back, 0.0), np.where(decision.plays[:, 0] == self.credit.action, earned, 0.0)
 
     def _held(self, decision: Decision) -> Floats:
-        """What a decision takes off the credit until its outcome is known, `->()`."""
+        """The amount that a decision takes off the credit until its outcome is known, `->()`."""
         return np.where(self._tried(decision), decision.counted * self._taken(decision)[:, 0], 0.0)
 
     def _tried(self, decision: Decision) -> Bools:
@@ -131,5 +131,5 @@ class HardCredit:
         return np.maximum((1.0 - self.credit.alpha) * self._usual(frame) - self.credit.least, 0.0)
 
     def _usual(self, frame: Frame) -> Floats:
-        """What the baseline brings in the case, as every candidate states it, `->(A)`."""
+        """The outcome of the baseline in the case, as every candidate states it, `->(A)`."""
         return np.asarray(frame.known[:, :, self.problem.known.index(self.credit.than)])

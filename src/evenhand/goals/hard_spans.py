@@ -84,7 +84,7 @@ class HardSpans:
         return np.zeros(len(state.now), bool)
 
     def account(self, state: SpansState) -> tuple[Floats, Floats]:
-        """What the spans still allow over all periods, at most, and the amount held, `->(d),(d)`."""
+        """The most that the spans still allow over all periods, and the amount held, `->(d),(d)`."""
         sums = state.taken.sum(3)
         return np.asarray(self.total - sums[USED] - sums[USED_REST]), np.asarray(sums[HELD])
 
@@ -121,7 +121,7 @@ class HardSpans:
         self._within(state, decision, lambda here: self.limit.on_cancel(here, decision))
 
     def _within(self, state: SpansState, decision: Decision, enter: Callable[[HardState], None]) -> None:
-        """Enter something into the books of the period of a decision."""
+        """Apply a function to the books of the period of a decision."""
         replicas, period = np.arange(len(state.now)), self.spans.period(decision.time)
         here = self._state(np.ascontiguousarray(np.moveaxis(state.taken[:, replicas, :, period], 0, 1)), state.credit)
         enter(here)

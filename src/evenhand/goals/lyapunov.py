@@ -133,7 +133,7 @@ class Lyapunov:
         self._enter(state, ~self.rows.is_known, counted, v)
 
     def go_on(self, state: LyapunovState, past: Past) -> None:
-        """Enter what was used, whose pace the remaining rounds follow; the violation begins at 0."""
+        """Enter the amounts used, whose pace the remaining rounds follow; the violation begins at 0."""
         state.used += past.sums
         state.rounds += np.where(self.rows.is_known, past.decided[:, None], past.arrived[:, None])
 

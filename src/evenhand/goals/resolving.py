@@ -257,7 +257,7 @@ class Resolving:
     def _schedule(
         self, state: ResolvingState, due: Bools, planned: Bools, left: Floats, t: Floats, known: Floats
     ) -> None:
-        """Set the next solve, and begin to count anew how far consumption is off plan, `(),(),(),(),()`."""
+        """Set the next solve, and begin to measure anew how far the use is from the plan, `(),(),(),(),()`."""
         for rounds, then in ((t, state.due), (known, state.news)):  # drift keeps both, so that replicas stay in step
             wait = np.clip(np.floor(self.growth * np.minimum(rounds, left)), 1, self.every)
             then[planned] = (rounds + wait)[planned]
@@ -268,7 +268,7 @@ class Resolving:
         state.since[due] = 0.0
 
     def _enter_known(self, state: ResolvingState, decision: Decision, times: float) -> None:
-        """Enter the rows that a decision alone settles into the books, so many times."""
+        """Enter the rows that a decision alone settles into the books, a number of times."""
         if self.rows.any_known:
             of, k, books = self._directions, state.gap.shape[1], (state.spent, state.counted, state.seen)
             v, known = self.rows.post_known(decision), self.rows.is_known
@@ -331,7 +331,7 @@ class Resolving:
         return np.where(state.solved[:, None] > 0, end, np.nan)
 
     def rate(self, state: ResolvingState, length: Floats, time: Floats) -> Floats:
-        """The use allowed per unforced round from now on, by row, in a run of so many rounds, `(),()->(d)`."""
+        """The use allowed per unforced round from now on, by row, in a run of given length, `(),()->(d)`."""
         of = self._directions
         rest = self._pace.rest(length, state.counted, self._sums)
         whole = (np.where(self._sums, self.problem.horizon, length[:, None]) * of.bounds - state.spent) / rest

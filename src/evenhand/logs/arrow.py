@@ -174,7 +174,7 @@ def arrow_dataset(path: Path | str) -> Any:
 
 
 def parquet_batches(part: Any, columns: Sequence[str], rows: int) -> Iterator[Any]:
-    """Yield so many rows at a time of a file of a dataset, or of some of its row groups; folders have columns, too.
+    """Yield batches of rows of a file of a dataset, or of some of its row groups; folders have columns, too.
 
     A scan by Arrow holds whole row groups, which may be most of the memory.
     """

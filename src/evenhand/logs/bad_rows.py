@@ -200,7 +200,7 @@ class BadRows:
 
 
 def _by_action(rows: Bools, logged: Names, actions: Mapping[str, str]) -> str:
-    """How many of some rows have each action, the most frequent first."""
+    """Return the numbers of some rows by action, in words, the most frequent first."""
     texts, counts = np.unique(logged.codes[rows], return_counts=True)
     found: dict[str, int] = {}
     for code, some in zip(texts.tolist(), counts.tolist(), strict=True):
@@ -211,7 +211,7 @@ def _by_action(rows: Bools, logged: Names, actions: Mapping[str, str]) -> str:
 
 
 def _share(part: Floats, whole: Floats) -> str:
-    """What share of a total of finite numbers a part has, in words; nothing where that is not known."""
+    """Return the share of a part in a total of finite numbers, in words; an empty text where that is not known."""
     with np.errstate(over="ignore"):
         some, total = (float(np.abs(z[np.isfinite(z)]).sum()) for z in (part, whole))
     return f"{some / total:.1%}" if some > 0.0 and 0.0 < total < np.inf else ""

@@ -1,4 +1,4 @@
-"""The clusters of a log: rows of one customer, household or shop, which tell less than as many rows of several."""
+"""The clusters of a log: rows of one customer, household or shop, which have less information than independent rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POINTED = re.compile(r"^(-?\d+)\.0+$")
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Which rows belong together: those of a cluster may have anything in common, and clusters are independent.
+    """Groups of rows that belong together: rows of a cluster may depend on each other, and clusters are independent.
 
     Args:
         numbers: `(N)` from 0 on, of the cluster of every row.
@@ -58,7 +58,7 @@ class Clusters:
         return found if self.count == len(self.numbers) else found * (self.count / len(self.numbers))
 
     def parts(self) -> Floats:
-        """Return of every row which part of its cluster it is, `->(N)`."""
+        """Return the fraction that every row is of its cluster, `->(N)`."""
         return np.asarray(1.0 / np.bincount(self.numbers)[self.numbers])
 
     def totals(self, terms: Floats) -> Floats:
@@ -73,7 +73,7 @@ class Clusters:
         return total**2 / square if total else 0.0
 
     def excess(self, terms: Floats, kind: Ints | None = None, kinds: int = 1) -> tuple[Floats, Floats]:
-        """Return by how much clusters multiply the variance of averages, and third moments, at least 1, `(N)->(K),(K)`.
+        """Return the factors by which clusters multiply the variance and third moments of averages, `(N)->(K),(K)`.
 
         Equation: with the sums S_g over clusters of the terms t_i less their mean, sum_g |S_g|^k / sum_i |t_i|^k for k
         of 2 and 3, the design effect of Kish 1965. It is 1 where each row is a cluster.
@@ -97,7 +97,7 @@ class Clusters:
         return Clusters(numbers, self.names[names], self.column)
 
     def dealt(self, order: Ints) -> Clusters:
-        """Return the same of rows in another order, in which those of a cluster follow each other."""
+        """Return the clusters of the rows in another order, in which those of a cluster follow each other."""
         numbers = self.numbers[order]
         fresh = np.diff(numbers, prepend=-1) != 0
         return Clusters(np.cumsum(fresh) - 1, self.names[numbers[fresh]], self.column)
@@ -118,7 +118,7 @@ def whole(names: Names) -> Names:
 
 
 def declared(column: str, columns: Columns, bad: BadRows, missing: tuple[str, ...]) -> Clusters:
-    """Read the clusters of usable rows, which have numbers by their sorted names, whatever the order of rows.
+    """Read the clusters of usable rows, whose numbers follow their sorted names in any order of rows.
 
     Raises:
         InvalidInput: a usable row has none, or there are fewer than two.

@@ -34,7 +34,7 @@ def grouped(texts: Collection[str]) -> bool:
 
 
 class Marks(NamedTuple):
-    """The points of a column of numbers.
+    """The points of a column of numbers, which mark fractions or thousands.
 
     >>> Marks.of(["853", "1.515"]).mixed, Marks.of(["853", "1.515", "1000"]).mixed, Marks.of(["1.515", "0.5"]).may
     (True, False, '')
@@ -58,7 +58,7 @@ class Marks(NamedTuple):
         )
 
     def beside(self, other: Marks) -> Marks:
-        """Join those of two parts of a column."""
+        """Join the marks of two parts of a column."""
         each = (mine or theirs for mine, theirs in zip(self, other, strict=True))
         return Marks(*each)  # type: ignore[arg-type]
 
@@ -180,7 +180,7 @@ class Names:
 
     @property
     def marks(self) -> Marks:
-        """Those of its numbers."""
+        """The marks of its numbers."""
         return Marks.of(self.values)
 
     def text(self, row: int) -> str:
@@ -269,7 +269,7 @@ class Columns:
         return len(self.lines)
 
     def lacking(self, texts: Collection[str]) -> Columns:
-        """Return the same without the numbers that stand for missing values; texts stay as they are."""
+        """Return the columns without the numbers that stand for missing values; texts stay as they are."""
         if all(np.isnan(as_number(text, self.decimal)) for text in texts):
             return self
         each = {c: z.lacking(texts, self.decimal) if isinstance(z, Numbers) else z for c, z in self.each.items()}

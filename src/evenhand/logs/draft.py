@@ -1,4 +1,4 @@
-"""Writes the draft of a problem file: every key with a sentence, what was guessed, and what the user has to decide."""
+"""Writes the draft of a problem file: every key with a sentence, the guesses, and what the user has to decide."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Written:
         return [*lines, ""]
 
     def _written(self) -> None:
-        """Write how the log is written, where that is not the default, and say what is read otherwise than it looks."""
+        """Write the format of the log, where it is not the default, and note what is read otherwise than it looks."""
         found, known = self._found, named(LOG)
         stated = {"decimal": found.decimal, "missing": list(found.missing), "dates": found.dates}
         points = any(Marks.of(z.values).may for z in self._found.columns if z.kind == "number")  # that need the key
@@ -206,7 +206,7 @@ class Written:
         return list(names.values())
 
     def _played(self, action: Look) -> dict[str, int]:
-        """How often each text of the action occurs; empty cells are none where they are too few to judge."""
+        """Count how often each text of the action occurs; empty cells are none where they are too few to judge."""
         texts, _, counts = self._whole.names(action.name).counted()
         found = dict(zip(texts, counts.tolist(), strict=True))
         if len(found) > 2 and found.get("", 0) < min(FEW * len(self._whole), FEW_ROWS):

@@ -1,4 +1,4 @@
-"""All keys of a problem file, in one table: from it come the reader, its errors, the schema for editors, and drafts."""
+"""The table of all keys of a problem file, from which the reader, its errors, the editors' schema and drafts come."""
 
 from __future__ import annotations
 

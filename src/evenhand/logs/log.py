@@ -1,4 +1,4 @@
-"""Reads a randomised log by a problem file: what replays, values, curves and campaigns learn from."""
+"""Reads a randomised log by a problem file, for replays, values, curves and campaigns."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def read_rows(log: Source, spec: Spec, absent: Collection[str] = ()) -> Log:
 
 
 def _read(log: Source, spec: Spec) -> Columns:
-    """Read the columns of a specification, and those that are named like whom rows are about, if it states none."""
+    """Read the columns of a specification and, if it states no clusters, those whose names suggest customers."""
     if spec.cluster is None:
         with suppress(InvalidInput):  # as of a column of lists, which nobody asked for
             names = names_in(log, spec.places, spec.form)

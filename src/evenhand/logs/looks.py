@@ -1,4 +1,4 @@
-"""What the columns of a log look like: numbers, dates or names; and what they probably mean."""
+"""Guesses about the columns of a log: whether they have numbers, dates or names, and their probable roles."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def words_of(name: str) -> list[str]:
 
 
 class Look(NamedTuple):
-    """How a column looks in a sample of rows.
+    """The properties of a column in a sample of rows.
 
     Args:
         name, place: of the column in the header.
@@ -119,7 +119,7 @@ class Look(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """How a log is written, and how its columns look."""
+    """The format of a log, and the properties of its columns."""
 
     columns: tuple[Look, ...]
     decimal: str
@@ -244,7 +244,7 @@ class Guess(NamedTuple):
     left_out: tuple[LeftOut, ...]
 
     def without(self, names: Collection[str], why: str) -> Guess:
-        """Return the same without some features."""
+        """Return the guess without some features."""
         return self._replace(
             numeric=tuple(c for c in self.numeric if c.name not in names),
             categorical=tuple(c for c in self.categorical if c.name not in names),
@@ -303,7 +303,7 @@ def guess(found: Looks, fits: Callable[[Look, Look], bool]) -> Guess:
 
 
 def _ours(columns: Sequence[Look]) -> list[Look]:
-    """The columns that say what was planned, where the log is a list that evenhand wrote, with outcomes added."""
+    """The columns of the plan, where the log is a list that evenhand wrote, with outcomes added."""
     if not {c.name for c in columns}.issuperset(LISTED):
         return []
     return [c for c in columns if c.name == LISTED[-1] or c.name.startswith(FORESEEN)]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """How the fields of a log are written.
+    """The format of the fields of a log.
 
     Args:
         separator: one character between fields; None finds it out from the header.
@@ -341,7 +341,7 @@ class Part(NamedTuple):
 
 
 def parts(name: str, reader: Reader, fields: int, most: int | None, at_once: int = _PART) -> Iterator[Part]:
-    """Read what follows the header in parts.
+    """Read the rows after the header in parts.
 
     Args:
         name: of the file.

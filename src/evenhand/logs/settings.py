@@ -1,4 +1,4 @@
-"""The policies of a problem file: a recipe and a model by name with their arguments, and what a replay compares."""
+"""The policies of a problem file: a recipe and a model by name with their arguments, and those to compare with."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ class Spec:
         )
 
     def lasting(self, rows: int, rounds: float) -> Spec:
-        """Return the same with the horizon of a log, if it is left to the log.
+        """Return the specification with the horizon of a log, if it is left to the log.
 
         Totals are for all rows of the log, those that are left out included, and become rates per row.
 
@@ -292,7 +292,7 @@ class Spec:
 
     @property
     def untimed(self) -> Spec:
-        """The same without the column of times, to learn from an earlier log."""
+        """Return the specification without the column of times, to learn from an earlier log."""
         return self if self.time is None else replace(self, time=None)
 
     def known(self, problem: Problem, columns: Mapping[str, Floats]) -> Floats | None:

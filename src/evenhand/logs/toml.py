@@ -178,7 +178,7 @@ got an unknown key
     """
 
     def __init__(self, data: Mapping[str, Any], where: str, keys: tuple[Key, ...]) -> None:
-        """Take the table at `where`; one key in capitals stands for any names that the user chooses."""
+        """Build the table at `where`; one key in capitals stands for any names that the user chooses."""
         self._data, self._where, self._keys = data, where, named(keys)
         self._open = next((key for key in keys if key.is_open), None)
         for key in data if self._open is None else ():
@@ -256,7 +256,7 @@ def load(text: str, file: str, keys: tuple[Key, ...]) -> Table:
 
 
 def _hint(line: str) -> str:
-    """Say how a line that is no TOML is probably meant; nothing if that is not clear.
+    """Return a hint at the probable meaning of a line that is not TOML; an empty text if that is not clear.
 
     >>> _hint("rate = 0,3")
     ' (numbers have a decimal point here, such as 0.3)'

@@ -144,7 +144,7 @@ def copy_where(source: Any, target: Any, where: Bools) -> None:
 
 
 def linear_parts(theta: Floats, x: Floats, w: Floats) -> Floats:
-    """Divide w.(theta x) of the first candidate less that of the second, `(M,n),(2,n),(K,1|2,M)->(K,n)`.
+    """Attribute the difference in w.(theta x) of two candidates to features, `(M,n),(2,n),(K,1|2,M)->(K,n)`.
 
     Candidates that have one feature more lead with the index of an action, which says whose row of theta they read, and
     has no part.
@@ -159,7 +159,7 @@ def linear_parts(theta: Floats, x: Floats, w: Floats) -> Floats:
 
 
 def logistic_parts(theta: Floats, x: Floats, w: Floats) -> Floats:
-    """Divide w sigmoid(theta.x) of the first candidate less that of the second, `(n),(2,n),(K,1|2,1)->(K,n)`.
+    """Attribute the difference in w sigmoid(theta.x) of two candidates to features, `(n),(2,n),(K,1|2,1)->(K,n)`.
 
     Equation: on the straight way from the one log-odds to the other every feature has the same share of the difference
     of probabilities as of that of log-odds (the integral of gradients along it).

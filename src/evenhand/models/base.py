@@ -39,7 +39,7 @@ Ask = Callable[[Floats, Floats], Worth]
 
 @dataclass(slots=True)
 class AskBoth:
-    """Asks a model at widths that count the plays on their way; `arrived` asks it at those of what has arrived."""
+    """Asks a model at widths that count plays whose outcomes are to come; `arrived` asks at those without them."""
 
     expecting: Ask
     arrived: Ask
@@ -49,7 +49,7 @@ class AskBoth:
 
 
 def of_arrived(ask: Ask) -> Ask:
-    """Return what asks at widths of what has arrived: itself, where there are no others."""
+    """Return the query at the widths of arrived outcomes: the given one itself, where it has no others."""
     return ask.arrived if isinstance(ask, AskBoth) else ask
 
 
@@ -216,7 +216,7 @@ class Fades(Model, Protocol):
 
 
 class Gain(NamedTuple):
-    """What plays will add to the precision V of an estimate: a curvature times z z^T each."""
+    """The amount that plays will add to the precision V of an estimate: a curvature times z z^T each."""
 
     state: Any  # with `inverse`, V^-1, `(R A,n,n)`, which only widths read
     z: Floats  # (R, P, n), or (R, P, 1+n) if the first of them is the index of an action
@@ -248,7 +248,7 @@ class Grows(Protocol):
     """
 
     def of_actions(self, actions: int) -> Any:
-        """Return the same for a given number of the first actions."""
+        """Return the part for a given number of the first actions."""
 
 
 @runtime_checkable
@@ -260,7 +260,7 @@ class Widens(Protocol):
     """
 
     def of_features(self, features: int) -> Any:
-        """Return the same for a given number of the first features."""
+        """Return the part for a given number of the first features."""
 
 
 @runtime_checkable
@@ -268,10 +268,10 @@ class Begins(Protocol):
     """A state that estimates its penalty, by which an appended action is known before its first play."""
 
     def begin(self, rows: Ints) -> None:
-        """Set the rows of appended actions to what is believed of an action without data, `(rows)->`."""
+        """Set the rows of appended actions to the belief about an action without data, `(rows)->`."""
 
     def widen(self, first: int) -> None:
-        """Set the features from one on to what is believed of features that were 0 in all data."""
+        """Set the features from one on to the belief about features that were 0 in all data."""
 
 
 @runtime_checkable
@@ -291,14 +291,14 @@ class Explains(Model, Protocol):
         """Whether it can: a wrapper can if its inner model can."""
 
     def contributions(self, state: Any, x: Floats, w: Floats) -> Floats:
-        """Divide the mean worth of a first candidate less that of a second by features, `(2,n),(K,1|2,M)->(K,n)`.
+        """Attribute the difference in mean worth of two candidates to features, `(2,n),(K,1|2,M)->(K,n)`.
 
         At common prices the parts of two candidates that have features add up to the difference of their means.
         """
 
 
 def explains(model: Model) -> bool:
-    """Return whether a model can divide a difference of worths by features."""
+    """Return whether a model can attribute a difference in worth to features."""
     return isinstance(model, Explains) and model.explains
 
 

@@ -67,11 +67,11 @@ class BayesianLogisticState:
         return Estimates(*arrays, believed, given_up(believed), self.past.arrays)
 
     def begin(self, rows: Ints) -> None:
-        """Set appended actions to what the common penalty says about an action without data, `(rows)->`."""
+        """Set appended actions to the common penalty's belief about an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
 
     def widen(self, first: int) -> None:
-        """Set features without data to what the penalty says of them."""
+        """Set features without data to the penalty's belief about them."""
         wider(first, self.ridge, self.inverse)
 
 
@@ -461,7 +461,7 @@ class BayesianLogistic(WithoutLuck):
         return _BayesianLogisticView(s.known, s.rounds, s.taught, s.horizon, s.ahead, s.affordable, s.ends, *settings)
 
     def fade(self, state: BayesianLogisticState, keep: Floats, ahead: Floats) -> None:
-        """Multiply the weights of what is kept and the quadratic of what is folded, and fit again, `(),()->`."""
+        """Multiply the weights of kept observations and the quadratic of folded ones, and fit again, `(),()->`."""
         s = state
         s.ahead[:] = ahead
         if (keep < 1.0).any():

@@ -52,11 +52,11 @@ class BayesianRidgeState:
         return Estimates(*made, self.ridge, self.count, self.zeros, self.fitted, self.origin, self.spreads)
 
     def begin(self, rows: Ints) -> None:
-        """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
+        """Set appended actions to the common penalty's belief about an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
 
     def widen(self, first: int) -> None:
-        """Set features without data to what the penalty says of them."""
+        """Set features without data to the penalty's belief about them."""
         wider(first, self.ridge, self.inverse)
 
 

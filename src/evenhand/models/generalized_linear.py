@@ -189,7 +189,7 @@ class Fitted(Linked, Protocol):
 
     @property
     def _start(self) -> float:
-        """V of the widths starts at this times I."""
+        """The factor of the identity matrix with which V of the widths starts."""
         return self.ridge
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> GeneralizedLinearState:

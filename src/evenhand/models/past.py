@@ -95,7 +95,7 @@ def older(past: Arrays, r: int) -> tuple[Floats, Floats, Floats]:
 
 @kernel
 def fold_older(past: Arrays, r: int, link: int, theta: Floats) -> None:
-    """Fold the older half of what a replica keeps into its quadratic at theta, and move the rest to the front."""
+    """Fold the older half of a replica's observations into its quadratic at theta, and move the rest to the front."""
     x, y, kept, weight, anchor, slope, curve = past
     size = int(kept[r])
     half = size // 2

@@ -66,7 +66,7 @@ def narrow(part: T, features: int) -> T:
 
 
 def _rebuilt(part: T, change: Callable[[Any], Any]) -> T:
-    """Return a part in which every part is replaced that a function makes another one of."""
+    """Return a part, with every part in it replaced for which a function returns another one."""
     if (made := change(part)) is not None:
         return cast(T, made)
     if isinstance(part, tuple) and type(part) is tuple:
@@ -359,7 +359,7 @@ class PerAction(Wraps):
         return self._divides and explains(self.inner)
 
     def contributions(self, state: Any, x: Floats, w: Floats) -> Floats:
-        """Divide a difference by the coefficients of both actions, `(2,1+n),(K,1|2,M)->(K,1+n)`."""
+        """Attribute a difference to features by the coefficients of both actions, `(2,1+n),(K,1|2,M)->(K,1+n)`."""
         inner: Any = self.inner
         found: Floats = inner.contributions(state, x, w)
         return found

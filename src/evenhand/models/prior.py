@@ -1,4 +1,4 @@
-"""The belief about a regression before any data."""
+"""The prior of a regression."""
 
 from __future__ import annotations
 

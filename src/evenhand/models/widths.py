@@ -80,7 +80,7 @@ class Width(Protocol):
 @checked
 @dataclass(frozen=True)
 class Fixed:
-    """The same radius at all times; 0 switches optimism off.
+    """A radius that is the same at all times; 0 switches optimism off.
 
     >>> Fixed(0.5).radius(np.array([10.0]), np.array([3.0]), 1.0)
     array([0.5])

@@ -1,4 +1,4 @@
-"""A problem of your own to begin with: five questions, and the files that are written from the answers."""
+"""A first problem file: five questions, and the files that are written from the answers."""
 
 from evenhand.new.questions import QUESTIONS, Answers, example, read
 from evenhand.new.writing import write

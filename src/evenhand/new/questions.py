@@ -13,7 +13,7 @@ from evenhand.core.registry import meant
 
 
 class Feature(NamedTuple):
-    """What is known about a case: a number between two ends, or one of some names."""
+    """A feature of a case: a number between two ends, or one of some names."""
 
     name: str
     ends: tuple[float, float] | None = None
@@ -37,7 +37,7 @@ class Limit(NamedTuple):
 
 
 class Span(NamedTuple):
-    """How long the run lasts: a number of cases, or an end with a forecast of the cases per day."""
+    """The length of the run: a number of cases, or an end with a forecast of the cases per day."""
 
     cases: int
     until: date | None = None

@@ -1,4 +1,4 @@
-"""What policies would have been worth, from a log whose actions were randomised: before anything runs."""
+"""Estimates of the values of policies by a log whose actions were randomised, before any policy runs."""
 
 from evenhand.offline.assignment_table import Assignment
 from evenhand.offline.assignments import assign

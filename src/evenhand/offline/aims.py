@@ -1,4 +1,4 @@
-"""What is maximised of a log: a function of the averages of outcomes, with its error by the delta method."""
+"""The objective over a log: a function of the averages of outcomes, with its error by the delta method."""
 
 from __future__ import annotations
 
@@ -110,12 +110,12 @@ class At(NamedTuple):
 
     @property
     def estimate(self) -> Estimate:
-        """The value with its interval, whose events have its error, to which the end of the budget adds."""
+        """The value with its interval, which for shares has the standard error of the average too."""
         found = self.average.estimate
         return found._replace(events=None if self.events is None else self.events._replace(se=found.se))
 
     def guess(self, learned: bool) -> At:
-        """The same without an error, as of what was never logged; what is spent has one unless that is learned."""
+        """The value without an error, as of plays that were never logged; the use has one unless it is learned."""
         used = self.used._replace(se=float("nan"), events=None) if learned else self.used
         return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL, used=used, events=None)
 
@@ -174,16 +174,16 @@ class Aim:
         return Aim(Linear({"worth": 1.0}), (worth,), np.zeros(1))
 
     def part(self, rows: Ints) -> Aim:
-        """Return the same of some rows."""
+        """Return the aim over some rows."""
         return Aim(self.objective, tuple(table.of(rows) for table in self.tables), self.middle)
 
     def of_part(self, rows: Parts, k: int) -> Aim:
-        """Return the same of one of several parts of the rows, whose tables are looked up once."""
+        """Return the aim over one of several parts of the rows, whose tables are looked up once."""
         each = (Tables(*(rows.of(z)[k] for z in table)) for table in self.tables)
         return Aim(self.objective, tuple(each), self.middle)
 
     def dealt(self, rows: Parts) -> Aim:
-        """Return the same of the rows one part after the other."""
+        """Return the aim over the rows one part after the other."""
         each = tuple(Tables(*map(rows.dealt, table)) for table in self.tables)
         return Aim(self.objective, each, self.middle)
 
@@ -226,7 +226,7 @@ class Aim:
         return Mixture([finder.found[i] for i in played], shares[played].tolist(), finder.found[-1])
 
     def at(self, policy: Planned, cost: Tables, totals: Floats | None = None) -> At:
-        """Return the value of a policy by scores, with the influence of every row on it, and what it spends.
+        """Return the value of a policy by scores, with the influence of every row on it, and its spending.
 
         Equation: V = f(z) and psi_i = f'(z) . (g_i - z) - offset_i, where g_i are the scores of row i and z is their
         average. The offset is there as the log says where the budget ends. What is used is that of the policy as it is.

@@ -63,7 +63,7 @@ class Resource:
         return Resource(use=use, most=most, factor=both, groups=sizes[0], units=units)
 
     def of(self, rows: Ints) -> Resource:
-        """Return the same for some cases; the limits remain those of all."""
+        """Return the resource for some cases; the limits remain those of all."""
         use = self.use if len(self.use) == 1 else self.use[rows]
         groups = None if self.groups is None else self.groups[rows]
         return replace(self, use=use, groups=groups)
@@ -171,7 +171,7 @@ def allocate(
 def _sift(
     worth: Floats, resources: Sequence[Resource], order: Ints, prices: tuple[Floats, ...], free: int, penalty: float
 ) -> tuple[Allocation, float]:
-    """Solve with a price of what is beyond limits; returns also the largest use beyond one."""
+    """Solve with a price of the use beyond limits; returns also the largest use beyond one."""
     count = len(worth)
     size = float(largest((worth - worth[:, :1]).reshape(1, -1))[0])
     for _ in range(_PASSES):
@@ -282,7 +282,7 @@ def _best(worth: Floats) -> tuple[Ints, Floats]:
 
 @kernel
 def _missed(worth: Floats, actions: Ints, rows: Ints) -> float:
-    """What the actions of some rows are worth less than the best ones, `(N,A),(N),(n)->()`."""
+    """Return how much less the actions of some rows are worth than the best ones, `(N,A),(N),(n)->()`."""
     found = 0.0
     for i in rows:
         best = worth[i, 0]

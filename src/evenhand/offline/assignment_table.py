@@ -80,7 +80,7 @@ class Assignment(Result):
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
-        """Who gets what, by level of every feature."""
+        """The share of each action, by level of every feature."""
         columns: dict[str, Floats | list[str]] = dict(self.numeric)
         gone = set(self.form.missing)
         columns |= {c: [MISSING if z in gone else z for z in self.texts[c]] for c in self.categorical}
@@ -130,11 +130,11 @@ class Assignment(Result):
             yield Part(title="For whom", reading=WHO, tables=(table_of(self.levels, self.actions, "cases"),))
 
     def cautions(self) -> Iterator[str]:
-        """Yield what is wrong with the log or the budget."""
+        """Yield warnings about the log or the budget."""
         yield from warnings(self.checks)
 
     def inputs(self) -> dict[str, object]:
-        """Return what the list depends on, by name."""
+        """Return the inputs of the list, by name."""
         return {"log": self.log, "cases": len(self.chosen)} | allowances.setting(self._allowed)
 
     @property

@@ -1,4 +1,4 @@
-"""Who gets what in the next list: the plan of a budget over cases that are all known."""
+"""Assignments of actions to the cases of a list, all of which are known, within a budget."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def assign(
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
 ) -> Assignment:
-    """Decide who gets what in a list, by what a randomised log says and within the budgets of the problem.
+    """Assign an action to every case of a list, by a randomised log and within the budgets of the problem.
 
     Equation: max sum_i w_i(a_i) s.t. sum_i c_ik(a_i) <= B_k for every budget, and every parity, by the prices of the
     list itself (`allocate`), with predictions w of models of the whole log. With a holdout h of a lottery b, an action
@@ -181,7 +181,7 @@ def _strata(plan: ListPlan, groups: Sequence[Ints]) -> Ints:
 
 
 def _averages(even: Even, evidence: Evidence, cases: Cases, each: Floats) -> Averages:
-    """Average what cases have of an outcome by group."""
+    """Average an outcome of cases by group."""
     names = next(g.names for g in evidence.problem.groups if g.name == even.by)
     inside = [cases.groups[even.by] == g for g in range(len(names))]
     averages = {n: float(each[z].mean()) for n, z in zip(names, inside, strict=True) if z.any()}

@@ -104,7 +104,7 @@ class Curve(LogResult):
         return Records(["policy", "budget", *names_of(columns), *reach, *self.cluster_count], rows)
 
     def measurements(self) -> Iterator[Measurement]:
-        """Yield how far intervals reach that hold at all budgets, and the numbers at each."""
+        """Yield the reach in standard errors of intervals that hold at all budgets, and the numbers at each."""
         columns = self.columns
         for line in self.lines:
             for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
@@ -113,17 +113,17 @@ class Curve(LogResult):
                 yield from (row for c in columns for row in c.measurements(line.name, {"budget": z.budget}, z))
 
     def inputs(self) -> dict[str, object]:
-        """Return what the numbers depend on, by name."""
+        """Return the inputs of the numbers, by name."""
         return super().inputs() | {"stated budget": self.stated}
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:
-        """What the budget of the file allows."""
+        """The allowance of the file's budget."""
         return (Allowance(self.spent, self.stated, self.rows, "cases of the log"),)
 
     @property
     def about(self) -> str:
-        """What the tables have, in a few words."""
+        """The contents of the tables, in a few words."""
         return f"{self.objective} per case against {self.spent} per case"
 
     @property
@@ -131,7 +131,7 @@ class Curve(LogResult):
         return min(range(len(self.budgets)), key=lambda i: abs(self.budgets[i] - self.stated))
 
     def headline(self) -> str:
-        """State what targeting brings beyond the best single action, at the budget of the file or the nearest to it."""
+        """State the gain of targeting over the best single action, at the budget of the file or the nearest to it."""
         i = self._at
         at = self.allowed[0]._replace(rate=self.budgets[i])
         b = f"{amount(at.total, 6)} {self.spent} in all ({amount(at.rate)} per case)"
@@ -151,7 +151,7 @@ class Curve(LogResult):
         return f"{scope(self.checks)}At {b}, targeting brings {beyond}"
 
     def sentences(self) -> Iterator[str]:
-        """Yield where differences are told from chance, by bands of all budgets, and the worth of one more unit."""
+        """Yield at which budgets differences are told from chance, by bands of all budgets, and the worth of a unit."""
         first, *others = self.lines
         yield from allowances.sentences(self.allowed)
         for line in others if fault_of(self.checks) is None and not self.doubt.any else ():
@@ -164,7 +164,7 @@ class Curve(LogResult):
         yield f"One more unit of {self.spent} is predicted to be worth {amount(price)} {self.objective} there."
 
     def parts(self) -> Iterator[Part]:
-        """Yield the parts of the page: values, differences, prices, and what is used if that is learned."""
+        """Yield the parts of the page: values, differences, prices, and uses if they are learned."""
         values, *less, prices = self._lines()
         _, *others = self.lines
         yield Part(
@@ -197,7 +197,7 @@ class Curve(LogResult):
             yield Part(title=f"How surely the budget of {self.spent} is kept", reading=USES, tables=uses)
 
     def tables(self) -> Iterator[Table]:
-        """Yield the tables: of values, of differences, of prices, and of what is used if that is learned."""
+        """Yield the tables: of values, of differences, of prices, and of uses if they are learned."""
         yield from self._lines()
         yield from self._uses()
 
@@ -213,7 +213,7 @@ class Curve(LogResult):
         )
 
     def _uses(self) -> Iterator[Table]:
-        """What is used of a budget that plans keep to by predictions alone."""
+        """The use of a budget that plans keep to by predictions alone."""
         if self.learned:
             cells = {
                 line.name: [use_cell(line.used[i], sure(line.used[i], self.budgets[i])) for i in self._few()]
@@ -256,7 +256,7 @@ class Curve(LogResult):
 
 
 def _differs(z: Estimate, errors: float) -> bool:
-    """Whether an interval of so many standard errors leaves out 0."""
+    """Whether an interval of a number of standard errors leaves out 0."""
     low, high = z.within(errors)
     return low > 0.0 or high < 0.0
 

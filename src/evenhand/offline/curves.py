@@ -1,4 +1,4 @@
-"""Value against budget: what targeting is worth, how sure that is, and what fairness costs; as tables and a report."""
+"""Curves of value against budget: the worth of targeting, its error, and the cost of fairness; tables and a report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def curve(
     model: Callable[[], Regressor] = RidgeByErrors,
     out: str | Path | None = None,
 ) -> Curve:
-    """Estimate from a randomised log what policies are worth at every budget.
+    """Estimate the values of policies at every budget from a randomised log.
 
     Equation: V(B) = mean_i sum_a pi_B(a | x_i) g_ia, with doubly robust scores g and pi_B the best policy within budget
     B in each fold for itself, by predictions q of models of the other folds. Its influence function is

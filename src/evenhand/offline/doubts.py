@@ -1,4 +1,4 @@
-"""What a log cannot tell of a policy: too few plays or events, budgets that decide nothing, constraints hardly kept.
+"""Doubts about estimates of a policy: too few plays or events, budgets that never bind, constraints hardly kept.
 
 A policy that plays what was never logged has a value that a model guesses, and whose error nothing tells. It has no
 standard error and no interval, and no sentence recommends it. It has bounds instead, with outcomes that were never
@@ -35,7 +35,7 @@ _LEAST = 1e-300  # above 0, where limit and value are 0
 
 
 class Doubt(NamedTuple):
-    """What speaks against the estimates of a policy."""
+    """The reasons to doubt the estimates of a policy."""
 
     cases: float  # the effective number of rows that agree with it; of clusters, where these are declared
     missing: float = 0.0  # the part of its plays that could not be logged; 0 where chance explains it
@@ -53,7 +53,7 @@ class Doubt(NamedTuple):
 
 
 def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doubt]:
-    """Return what speaks against each policy, `(N,A)` each."""
+    """Return the doubts about each policy, `(N,A)` each."""
     played, p = evidence.played, evidence.propensities
     ask = doubter(p, len(policies), evidence.clusters, evidence.events)
     return {name: ask(weights(policy, played, p)) for name, policy in policies.items()}
@@ -62,7 +62,7 @@ def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doub
 def doubter(
     propensities: Floats, count: int, clusters: Clusters | None = None, events: Sequence[Occurrences] = ()
 ) -> Callable[[Floats], Doubt]:
-    """Return a function that says what speaks against a policy with some weights, one of so many, `(N),->`, `(N)->`.
+    """Return a function that finds the doubts about a policy with some weights, one of so many, `(N),->`, `(N)->`.
 
     Equation: with w_i = pi_i(a_i) / p_i, the effective cases are (sum w)^2 / sum w^2 (Kish 1965). mean_i w_i is 1 where
     every action that the policy plays could be logged, and less by the part of its plays that could not, some of which
@@ -121,7 +121,7 @@ def support(found: Mapping[str, Doubt]) -> str | None:
 
 
 class Bounds(NamedTuple):
-    """Between what a value can be, whatever would have followed from plays that were never logged."""
+    """The bounds of a value for any outcomes of plays that were never logged."""
 
     low: float
     high: float
@@ -268,7 +268,7 @@ def sure(estimate: Estimate, bound: float) -> float:
 
 
 def _room(estimate: Estimate, bound: float) -> float:
-    """Return how many standard errors are left to a bound, which orders what is as sure."""
+    """Return the number of standard errors to a bound, which orders constraints that are equally sure."""
     return (bound - estimate.value) / max(estimate.se, _ROUNDING * max(abs(bound), abs(estimate.value)), _LEAST)
 
 
@@ -311,7 +311,7 @@ def _inside(evidence: Evidence, s: Stated, j: int) -> Bools:
 
 
 def _part(rows: Rows, j: int, v: Floats, inside: Bools, clusters: Clusters) -> Average | None:
-    """Return what a row reads of a group, of amounts of all cases, `(N),(N)->`; None if it reads no group."""
+    """Return the part of amounts that a row reads of a group, `(N),(N)->`; None if it reads no group."""
     if rows.column[j] < 0:
         return None
     if not rows.by_share[j]:

@@ -1,4 +1,4 @@
-"""Events: which rows averages of an outcome rest on, and intervals of shares and differences where these are few.
+"""Events: the rows on which averages of an outcome rest, and intervals of shares and differences if they are few.
 
 A normal interval of a share takes its width from the events that were seen. Where none was, it has none, though several
 may well have been expected: of 34 actions with one expected event each, normal intervals of 95 % held in 64 %.
@@ -45,7 +45,7 @@ class Share(NamedTuple):
         return min(max(self.value, self.low), self.high)
 
     def within(self, errors: float) -> tuple[float, float]:
-        """Return the ends of the interval that has a normal one's confidence for so many standard errors.
+        """Return the ends of the interval that has the confidence of a number of standard errors of a normal one.
 
         >>> low, high = Share(0.0, 0.0, 300.0).within(1.96)
         >>> round(low, 4), round(high, 4)  # no event in 300 cases
@@ -61,7 +61,7 @@ class Share(NamedTuple):
         return self.low + width * max(center - reach, 0.0), self.low + width * min(center + reach, 1.0)
 
     def negative(self) -> Share:
-        """The same of the values times -1."""
+        """The share of the values times -1."""
         return Share(-self.value, self.se, self.cases, -self.high, -self.low)
 
     @property
@@ -123,7 +123,7 @@ class Gap(NamedTuple):
         return isinstance(self.one.events, Share) and isinstance(self.other.events, Share)
 
     def negative(self) -> Gap:
-        """The same of the difference times -1."""
+        """The difference times -1."""
         return self._replace(one=self.other, other=self.one)
 
     def _reach(self, a: float, b: float, z: float) -> float:
@@ -177,7 +177,7 @@ def scaled(ends: tuple[float, float], factor: float) -> tuple[float, float]:
 
 
 class Occurrences(NamedTuple):
-    """In which rows of a log an outcome is what an average of it rests on.
+    """The rows of a log on which averages of an outcome rest.
 
     An average of amounts rests on the rows whose amount is far from that of most: by more than ten times the range of
     the middle half. Where they have most of the variance, such as purchases of few customers, and are few, nothing
@@ -195,7 +195,7 @@ class Occurrences(NamedTuple):
 
     @staticmethod
     def of(y: Floats, least: float, most: float, may: Bools | None, is_multiplied: bool) -> Occurrences:
-        """Return those of an outcome with a range, of which the rows in which it may be other than 0 are known.
+        """Return the rows for an outcome with a range, given the rows in which it may be other than 0.
 
         >>> Occurrences.of(np.array([0.0, 7.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0]), 0.0, 9.0, None, False).far.tolist()
         [False, True, False, False, False, True, False, False, False]
@@ -212,7 +212,7 @@ class Occurrences(NamedTuple):
         return Occurrences(None, far if 2.0 * off[far].sum() >= off.sum() else None, may)
 
     def effective(self, w: Floats, clusters: Clusters) -> float:
-        """Return how many effective rows an average with some weights rests on; infinite where that is no question.
+        """Return the effective number of rows of an average with some weights; infinite if no row is far from others.
 
         They are no more than their part of the weight makes of the effective cases: nine rows that a policy hardly
         plays tell it little of the amounts that it would have.
@@ -227,7 +227,7 @@ class Occurrences(NamedTuple):
         return self.effective(w, clusters) < FEW_EVENTS
 
     def dealt(self, order: Ints) -> Occurrences:
-        """Return the same of rows in another order."""
+        """Return the occurrences with the rows in another order."""
         far, may = (None if rows is None else rows[order] for rows in (self.far, self.may))
         return Occurrences(self.ends, far, may)
 

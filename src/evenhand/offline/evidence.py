@@ -1,4 +1,4 @@
-"""A randomised log, read by a problem: what is known about every row, and what each action would have brought."""
+"""Evidence: a randomised log, read by a problem, with predictions and scores of every action in every row."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Tables(NamedTuple):
     scores: Floats  # whose averages are unbiased; the same where nothing has to be predicted
 
     def of(self, rows: Ints) -> Tables:
-        """Return the same of some rows, in their order."""
+        """Return the tables of some rows, in their order."""
         if len(self.predicted) == 1:
             return self
         predicted = self.predicted[rows]
@@ -154,7 +154,7 @@ class Evidence:
 
     @cached_property
     def clusters(self) -> Clusters:
-        """Which rows belong together, each alone where nothing is declared."""
+        """The clusters of the rows; each row is one where none are declared."""
         return Clusters.of(np.arange(self.rows)) if self.cluster is None else self.cluster
 
     @cached_property
@@ -233,7 +233,7 @@ class Evidence:
         return low, high
 
     def _scored(self, q: Sequence[Floats], order: Ints) -> list[Floats]:
-        """Correct predictions of rows in some order by what was logged, `(N,A) by outcome,(N)->(N,A) by outcome`."""
+        """Correct predictions of rows in some order by the logged outcomes, `(N,A) each,(N)->(N,A) each`."""
         actions, rows, found = self.actions[order], np.arange(self.rows), list[Floats]()
         for m, each in enumerate(q):
             own = scores(each, actions, self.propensities[order], self.outcomes[order, m])
@@ -294,7 +294,7 @@ class Evidence:
         return [np.ascontiguousarray(z if len(self.playable) == z.shape[1] else z[:, self.playable]) for z in y]
 
     def worth(self, tables: Mapping[str, Tables], rows: int | None = None) -> Tables:
-        """Return the objective of every action, a weighted sum, for so many rows or those of the log.
+        """Return the objective of every action, a weighted sum, for a number of rows or for those of the log.
 
         Raises:
             InvalidInput: the objective is another one.
@@ -360,7 +360,7 @@ class Evidence:
 
     @cached_property
     def occurrences(self) -> dict[str, Occurrences]:
-        """In which rows each learned outcome is what averages of it rest on."""
+        """The rows on which averages of each learned outcome rest."""
         p, found = self.problem, {}
         for m, name in enumerate(p.learned):
             free = np.zeros(len(p.actions), bool) if p.factors is None else p.factors.free[:, m]
@@ -378,7 +378,7 @@ class Evidence:
 
     @property
     def events(self) -> tuple[Occurrences, ...]:
-        """In which rows the learned outcomes of the objective are what averages of them rest on."""
+        """The rows on which averages of the objective's learned outcomes rest."""
         return tuple(self.occurrences[name] for name in self.problem.objective.outcomes if name in self.occurrences)
 
     @property

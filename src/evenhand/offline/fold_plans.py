@@ -1,4 +1,4 @@
-"""Plans that are made fold by fold, so that no outcome of a fold decides what that fold is given; and fair ones."""
+"""Plans that are made fold by fold, by models of the other folds; and fair plans."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class FairFrontier:
         return best
 
     def at(self, budget: float, tolerance: float) -> FairPoint:
-        """Return what every row gets.
+        """Return the actions of all rows at a budget.
 
         Raises:
             InvalidInput, InfeasibleProblem: as for `split`.
@@ -115,7 +115,7 @@ class FairFrontier:
 
     @cached_property
     def _slack(self) -> float:
-        """By how much sums of costs are rounded, in their own unit."""
+        """The rounding error of sums of costs, in their own unit."""
         return 1e-12 * float(np.abs(self._ends).max())
 
     def _spend(self, x: float, tolerance: float) -> Split | str:
@@ -147,7 +147,7 @@ class FairFrontier:
         return Split(found, price, self._slope(found, x, tolerance, price))
 
     def _wanted(self, price: float, low: Floats, high: Floats, side: Literal["left", "right"]) -> Floats:
-        """What each group spends on segments of more than a price ("left"), or of at least it ("right")."""
+        """The amount that each group spends on segments of more than a price ("left"), or of at least it ("right")."""
         spent = []
         for f in self.frontiers:
             k = f.dearer(price, side)
@@ -155,7 +155,7 @@ class FairFrontier:
         return np.clip(spent, low, high)
 
     def _slope(self, budgets: Floats, x: float, tolerance: float, price: float) -> float:
-        """What one unit per head less would cost: clipped groups move with the average, the others at the price."""
+        """The cost of one unit per head less: clipped groups move with the average, the others at the price."""
         free, total = 1.0, 0.0
         for share, f, b in zip(self.shares, self.frontiers, budgets, strict=True):
             if abs(abs(b - x) - tolerance) <= self._slack and len(f.price):
@@ -166,7 +166,7 @@ class FairFrontier:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FairPoint:
-    """What every row gets within a budget that is shared about equally per head between groups.
+    """The actions of all rows within a budget that is shared about equally per head between groups.
 
     Args:
         rows: of each group.
@@ -220,7 +220,7 @@ class Plans(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Crossed:
-    """The folds of a log, with what is predicted in each.
+    """The folds of a log, with predictions in each.
 
     Equation: fold k gets the best policy within the budget by models of the other folds, whose threshold is found among
     the rows of fold k alone. So what it brings is unbiased given the other folds. With a threshold that all folds
@@ -249,12 +249,12 @@ class Crossed:
 
     @cached_property
     def tables_dealt(self) -> dict[str, Tables]:
-        """What is predicted and scored, of the rows one fold after the other, in which they are planned and valued."""
+        """Predictions and scores of the rows one fold after the other, in which order they are planned and valued."""
         return self.evidence.tables_dealt(self.models)
 
     @cached_property
     def tables(self) -> dict[str, Tables]:
-        """The same of the rows as they are."""
+        """Predictions and scores of the rows in the order of the log."""
         return as_logged(self.tables_dealt, self.rows.members)
 
     @cached_property
@@ -264,38 +264,38 @@ class Crossed:
 
     @cached_property
     def aim(self) -> Aim:
-        """What is maximised."""
+        """The objective."""
         return replace(Aim.of(self.evidence, self.tables), clusters=self.evidence.clusters)
 
     @cached_property
     def dealt(self) -> Aim:
-        """The same of the rows one fold after the other, as lines have them."""
+        """The objective over the rows one fold after the other, as lines have them."""
         return replace(Aim.of(self.evidence, self.tables_dealt), clusters=self.clusters_dealt)
 
     @cached_property
     def clusters_dealt(self) -> Clusters:
-        """Which of the rows one fold after the other belong together."""
+        """The clusters of the rows one fold after the other."""
         return self.evidence.clusters.dealt(self.rows.order)
 
     @cached_property
     def occurrences_dealt(self) -> dict[str, Occurrences]:
-        """Those of learned outcomes, of the rows one fold after the other."""
+        """The occurrences of learned outcomes, over the rows one fold after the other."""
         return {name: each.dealt(self.rows.order) for name, each in self.evidence.occurrences.items()}
 
     @cached_property
     def weights_dealt(self) -> Floats:
-        """How many rows each one represents under each action, of the rows one fold after the other, `()->(N,A)`."""
+        """The number of rows that each one represents under each action, one fold after the other, `()->(N,A)`."""
         played, p = self.evidence.played[self.rows.order], self.evidence.propensities[self.rows.order]
         there, found = np.flatnonzero(played >= 0), np.zeros((len(played), len(self.evidence.names)))
         found[there, played[there]] = 1.0 / p[there]
         return found
 
     def cost_dealt(self, outcome: str | None) -> Tables:
-        """Return the table of what a budget limits, of the rows one fold after the other; 0 without one."""
+        """Return the table of the outcome that a budget limits, of the rows one fold after the other; 0 without one."""
         return self._nothing if outcome is None else self.tables_dealt[outcome]
 
     def cost(self, outcome: str | None) -> Tables:
-        """Return the table of what a budget limits; 0 without one."""
+        """Return the table of the outcome that a budget limits; 0 without one."""
         return self._nothing if outcome is None else self.tables[outcome]
 
     @property
@@ -317,7 +317,7 @@ class Crossed:
         return max(found)
 
     def plans(self, planner: Planner, outcome: str | None, tables: Sequence[Floats] = ()) -> Iterator[Plans]:
-        """Yield plans for a sequence of budgets on an outcome, fold by fold, and what they move of tables of actions.
+        """Yield plans for a sequence of budgets on an outcome, fold by fold, and how folds move totals of tables.
 
         Args:
             planner: of some rows.
@@ -348,7 +348,7 @@ class Crossed:
 
     @cached_property
     def _aims(self) -> list[Aim]:
-        """What is maximised in each fold."""
+        """The objective in each fold."""
         return [self.dealt.of_part(self.rows.runs, k) for k in range(len(self.rows.members))]
 
     def _apart(

@@ -1,4 +1,4 @@
-"""The best worth for every budget: which rows get a dearer action first, where every row gets one action."""
+"""The greatest worth for every budget: the order in which rows get dearer actions, one action per row."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Frontier:
         return next(self.along([budget]))
 
     def along(self, budgets: Sequence[float]) -> Iterator[Stop]:
-        """Yield what every row gets at each of some increasing budgets.
+        """Yield the action of every row at each of some increasing budgets.
 
         Raises:
             InvalidInput: the first budget is below the least cost, or the budgets do not rise.
@@ -153,7 +153,7 @@ class Frontier:
         return int(np.searchsorted(self.spend[:most], budget, side="right"))
 
     def actions(self, until: int) -> Places:
-        """Return what every row gets after the first segments, `->(N)`; quickest where more and more are asked for."""
+        """Return the action of every row after the first segments, `->(N)`; quickest for increasing numbers of them."""
         done, actions = self._cursor if self._cursor[0] <= until else (0, self.start.copy())
         _advance(actions, self.row[done:until], self.action[done:until])
         self._cursor[:] = until, actions
@@ -240,7 +240,7 @@ def cheapest(worth: Floats, cost: Floats) -> Point:
 
 
 def _hulls(worth: Floats, cost: Floats, above: float) -> tuple[Places, Places, Places, Floats, Floats]:
-    """Check tables, and return what `_segments` writes of them."""
+    """Check tables, and return the arrays that `_segments` writes."""
     worth, cost = np.ascontiguousarray(worth, float), np.ascontiguousarray(cost, float)
     if worth.ndim != 2 or not worth.size or not np.isfinite(worth).all():
         raise InvalidInput("worth", "finite numbers of at least one row and one action", _told(worth))
@@ -317,7 +317,7 @@ def _settle(order: Ints, falling: Floats) -> None:
 
 @kernel
 def _gains(actions: Places, row: Places, action: Places, table: Floats, gains: Floats) -> None:
-    """Write what each segment adds, after the first place."""
+    """Write the gain of each segment, after the first place."""
     for s in range(len(row)):
         i = row[s]
         line = table[i if len(table) > 1 else 0]

@@ -1,4 +1,4 @@
-"""The policies of a curve, their values at every budget, and what they bring less than the targeted one."""
+"""The policies of a curve, their values at every budget, and their differences to the targeted one."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def singles(evidence: Evidence) -> dict[str, Floats]:
 
 
 def grid(budgets: Sequence[float] | int, least: float, most: float, stated: float) -> tuple[float, ...]:
-    """Return the budgets of a curve: those given, or so many up to where more is worth nothing, and the stated one."""
+    """Return the budgets of a curve: those given, or a grid up to where more is worth nothing, and the stated one."""
     if isinstance(budgets, int | np.integer):
         if not 2 <= budgets <= MOST:
             raise InvalidInput("budgets", f"2 to {MOST:,} of them, or a list", budgets)
@@ -105,7 +105,7 @@ def cheapest_of(aim: Aim, cost: Tables) -> Once:
 
 
 def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
-    """Yield the policy that draws the rows with one action at random; the others stay as they start."""
+    """Yield the policy that plays one action in a random share of rows; the others stay as they start."""
     everywhere = Once(Point(np.full(aim.rows, action, np.int32), -1, 0, 0.0, 0.0))
     return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
 
@@ -127,7 +127,7 @@ def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt
 
 
 def _events(crossed: Crossed, at: At, w: Floats) -> Share | Gap | None:
-    """What the interval of a weighted sum is made from, of rows with some weights, `(N)`, if an outcome is a share."""
+    """Return the share or gap behind the interval of a weighted sum, of rows with weights `(N)`; None without any."""
     weights, tables, clusters = crossed.evidence.share_weights, crossed.tables_dealt, crossed.clusters_dealt
     if not weights:
         return None

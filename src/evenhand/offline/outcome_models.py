@@ -1,4 +1,4 @@
-"""Models of an outcome by action that have not seen one fold, or two, and what they predict of every action."""
+"""Models of an outcome by action that are fitted without one fold, or two, and their predictions of every action."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIE = 1e-9  # relative, of errors
 
 
 class Sums(NamedTuple):
-    """What a linear model needs to know of some rows; features are without the first one, which is 1.
+    """The sums over rows to which a linear model is fitted; features are without the first one, which is 1.
 
     >>> x, y = np.array([[1.0, 0.0], [1.0, 2.0], [1.0, 4.0]]), np.array([1.0, 1.0, 4.0])
     >>> Sums.of(x, y).squares.tolist(), Sums.together([Sums.of(x[:1], y[:1]), Sums.of(x[1:], y[1:])]).squares.tolist()
@@ -69,7 +69,7 @@ class Sums(NamedTuple):
 
 
 class Regressor(Protocol):
-    """What a model of outcomes has to have; estimators of scikit-learn have it."""
+    """The interface of a model of outcomes, which estimators of scikit-learn have."""
 
     def fit(self, x: Floats, y: Floats) -> Any: ...
 
@@ -158,7 +158,7 @@ def _expected_of(rows: int) -> str:
 
 
 def _expected(model: Any, x: Floats, y: Floats, cases: Floats) -> Floats:
-    """Fit a classifier, and return the mean of what it predicts."""
+    """Fit a classifier, and return the mean of its predicted outcome."""
     broken = y[y != np.round(y)]
     if len(broken):
         raise InvalidInput("model", "a regressor, as the outcome is not always a whole number", float(broken[0]))
@@ -258,7 +258,7 @@ class _BySums:
 
     @cached_property
     def _sums(self) -> list[dict[int, Sums]]:
-        """By fold and action that was played there."""
+        """The sums by fold and by the action that was played."""
         _, actions, outcome, members, _, only = self._asked
         found = []
         for k, rows in enumerate(members):

@@ -1,4 +1,4 @@
-"""Policies that were planned within a budget: what rows have of them, and what they owe to where the budget ended."""
+"""Policies that were planned within a budget: the values of rows, and the effect of rows on where the budget ends."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class Parts:
 
 
 def _once(table: Floats, known: list[tuple[Floats, T]], look: Callable[[], T]) -> T:
-    """Return what was found of a table, or look it up."""
+    """Return the stored result for a table, or compute it."""
     for other, found in known:
         if other is table:
             return found

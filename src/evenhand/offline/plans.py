@@ -106,7 +106,7 @@ class Cases:
 
 
 def _to_do(spec: Spec, coding: Units, read: Columns, bad: BadRows) -> Iterator[str]:
-    """Say what to write for values that a list has and the log has not, by column of features."""
+    """Return advice on values that are in a list and not in the log, by column of features."""
     for column in dict.fromkeys(reason.column for reason in bad.reasons):
         if missing(spec, read, column).any() and (column in spec.categorical or column in spec.numeric):
             treatment = "level" if column in spec.categorical else "indicator"
@@ -280,7 +280,7 @@ class Used(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """The cases of a list that a lottery decides, so that the list can be judged, and what they cost."""
+    """The cases of a list that a lottery decides, so that the list can be judged, and their cost."""
 
     cases: int
     chances: Mapping[str, float]  # of the lottery, by action
@@ -290,7 +290,7 @@ class HeldOut(NamedTuple):
 
     @property
     def lottery(self) -> str:
-        """In words."""
+        """The lottery in words."""
         played = {action: chance for action, chance in self.chances.items() if chance > 0.0}
         if len(played) == 1:
             return f"{next(iter(played))!r} for all of them"

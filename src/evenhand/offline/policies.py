@@ -1,4 +1,4 @@
-"""The policies whose values a log is asked for, and the estimates of each."""
+"""The policies that are evaluated by a log, and the estimates of each."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Valued(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """The estimates of a policy, with what bands over several of them need."""
+    """The estimates of a policy, with the influences that bands over several of them need."""
 
     policy: Valued
     value: Floats  # (K,) sums of the influence of blocks of clusters on the value, as of `blocks`
@@ -217,7 +217,7 @@ def valued(
     moved: Mapping[str, Mapping[str, FoldMoves]],
     doubted: Mapping[str, Doubt],
 ) -> Iterator[Weighed]:
-    """Yield the estimates of what was logged, and then of each policy.
+    """Yield the estimates of the logged policy, and then of each policy.
 
     Args:
         evidence, tables: what is known about every row.
@@ -313,7 +313,7 @@ def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: F
 
 
 def _use(evidence: Evidence, outcome: str, amounts: Floats, w: Floats, guessed: bool) -> Estimate:
-    """What is used of an outcome, by amounts and weights, `(N),(N)->`; a share, if it has two values."""
+    """The use of an outcome, by amounts and weights, `(N),(N)->`; a share, if it has two values."""
     found, o, clusters = Average.of(amounts, evidence.clusters), evidence.occurrences.get(outcome), evidence.clusters
     if guessed or (o is not None and o.are_few(w, clusters)):
         return found.guess().estimate
@@ -321,7 +321,7 @@ def _use(evidence: Evidence, outcome: str, amounts: Floats, w: Floats, guessed: 
 
 
 def _ends(policy: Floats, scored: tuple[Floats, Floats] | None, clusters: Clusters) -> tuple[Average, Average] | None:
-    """The least and the most that a policy can be worth, by what each action is worth at least and at most."""
+    """The least and the most that a policy can be worth, by the bounds of each action."""
     if scored is None:
         return None
     worst, best = (Average.of((policy * each).sum(1), clusters) for each in scored)
@@ -346,5 +346,5 @@ def _apart(one: Valued, other: Valued) -> bool:
 
 
 def _scored(policy: Floats, tables: Mapping[str, Tables], outcome: str) -> Floats:
-    """What a policy is scored to bring in every row, `(N,A)->(N)`."""
+    """The score of a policy in every row, `(N,A)->(N)`."""
     return np.asarray((policy * tables[outcome].scores).sum(1))

@@ -1,4 +1,4 @@
-"""What results from a log have in common: their settings, headings and errors, and estimates in words."""
+"""The common parts of results from a log: their settings, headings and errors, and estimates in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenhand.report.results import Evaluation, warnings
 
 
 class Counted(NamedTuple):
-    """How many clusters the rows of a log have, where they are declared."""
+    """The number of clusters that the rows of a log have, where they are declared."""
 
     column: str
     number: int
@@ -62,11 +62,11 @@ class LogResult(Evaluation):
     @property
     @abstractmethod
     def about(self) -> str:
-        """What the tables have, in a few words."""
+        """The contents of the tables, in a few words."""
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:
-        """What the budgets allow."""
+        """The allowances of the budgets."""
         return ()
 
     @property
@@ -75,17 +75,17 @@ class LogResult(Evaluation):
         return {} if self.clusters is None else {"clusters": self.clusters.number}
 
     def remarks(self) -> Iterator[str]:
-        """Yield what is to be heeded of the numbers, besides the notes on the log."""
+        """Yield cautions about the numbers, besides the notes on the log."""
         yield from ()
 
     def reached(self, errors: float = Z) -> float:
-        """Return how many standard errors to either side count in place of so many of a normal distribution."""
+        """Return the number of standard errors to either side, given that of a normal distribution."""
         if self.clusters is None or self.clusters.number == self.rows:
             return errors
         return student(errors, self.clusters.number - 1.0)
 
     def inputs(self) -> dict[str, object]:
-        """Return what the numbers depend on, by name."""
+        """Return the inputs of the numbers, by name."""
         found: dict[str, object] = {"log": self.log, "problem": self.problem_file, "rows": self.rows}
         found |= {"folds": self.folds, "seed": self.seed}
         if self.clusters is not None:
@@ -101,7 +101,7 @@ class LogResult(Evaluation):
         yield from (f"note: {note}" for note in (*self.notes, *self.remarks()))
 
     def cautions(self) -> Iterator[str]:
-        """Yield what is wrong with the log, and remarks."""
+        """Yield warnings about the log, and remarks."""
         yield from warnings(self.checks)
         yield from (*self.notes, *self.remarks())
 
@@ -133,7 +133,7 @@ def interval(name: str, estimate: Estimate, bounds: Bounds | None = None) -> Int
 
 
 def use_cell(used: Estimate, sure: float) -> str:
-    """Return what is used, its interval, and the confidence that it is within a limit, for a table.
+    """Return the use, its interval, and the confidence that it is within a limit, for a table.
 
     >>> use_cell(Estimate(0.5, 0.1), 0.5), use_cell(Estimate(0.5, float("nan")), float("nan"))
     ('0.5000 (0.3040 to 0.6960), 50.0%', '0.5000 (guess), unknown')
@@ -143,7 +143,7 @@ def use_cell(used: Estimate, sure: float) -> str:
 
 
 def in_band(name: str, estimate: Estimate, errors: float, count: int) -> Interval:
-    """Return an estimate with the interval that holds for so many at once, of as many standard errors as `Bands` say.
+    """Return an estimate with the interval that holds for several at once, by the standard errors of `Bands`.
 
     >>> in_band("mens", Estimate(0.1, 0.01), 3.0, 5).said
     '+0.1000 (95 % for all 5 at once: +0.0700 to +0.1300)'
@@ -152,5 +152,5 @@ def in_band(name: str, estimate: Estimate, errors: float, count: int) -> Interva
 
 
 def coverage(count: int) -> str:
-    """Say what an interval holds for."""
+    """State which values an interval covers."""
     return SINGLE if count < 2 else f"{SINGLE} for all {count} at once"

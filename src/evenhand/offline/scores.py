@@ -1,4 +1,4 @@
-"""What every action would have brought in every row of a log: scores; their averages, with intervals and bands.
+"""Scores of every action in every row of a log, and their averages, with intervals and bands.
 
 A normal interval takes an average for one of many alike. Where a few rows have most of the total, the average is
 skewed, and the rows that would tell how much it varies are rare: of lognormal spending of 2,000 customers, 12 % of whom
@@ -33,7 +33,7 @@ _MOST = 200  # budgets
 
 
 def student(errors: float, degrees: float) -> float:
-    """Return what reaches as surely under Student's t as so many standard errors do under the normal distribution.
+    """Return the quantile of Student's t with the confidence of so many standard errors of a normal distribution.
 
     >>> round(student(1.96, 9.0), 3), student(1.96, inf)
     (2.262, 1.96)
@@ -46,7 +46,7 @@ def student(errors: float, degrees: float) -> float:
 
 
 class Tails(NamedTuple):
-    """How the error of an average differs from a normal one, by which its interval is bent and widened.
+    """The departure of an average's error from a normal one, by which its interval is bent and widened.
 
     Equation: let t be the error in standard errors and k its skewness. g(t) = t + k t^2 / 3 + k^2 t^3 / 27 + k / 6
     rises everywhere and is normal up to terms of 1 / n. The interval is {v: |g((average - v) / se)| <= z}, where z is a
@@ -68,7 +68,7 @@ class Tails(NamedTuple):
 
     @staticmethod
     def of(rows: int, second: float, third: float, fourth: float) -> Tails:
-        """Return those of an average by the sums of powers of the influence of its rows.
+        """Return the tails of an average, by the sums of powers of the influence of its rows.
 
         >>> Tails.of(100, 100.0, 0.0, 300.0)  # as of normal numbers
         Tails(skew=0.0, degrees=99.0)
@@ -91,7 +91,7 @@ class Tails(NamedTuple):
         return self._straight(z), -self._straight(-z)
 
     def negative(self) -> Tails:
-        """Those of the error times -1."""
+        """The tails of the error times -1."""
         return self._replace(skew=-self.skew)
 
     def _straight(self, z: float) -> float:
@@ -101,7 +101,7 @@ class Tails(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A value with its standard error, and what its interval is made from: events, or the tails of the error."""
+    """A value with its standard error, and the basis of its interval: events, or the tails of the error."""
 
     value: float
     se: float
@@ -133,7 +133,7 @@ class Estimate(NamedTuple):
         return self.within(Z)
 
     def within(self, errors: float) -> tuple[float, float]:
-        """The interval that is as sure as a normal one of so many standard errors to either side."""
+        """The interval with the confidence of a number of standard errors of a normal one to either side."""
         z = student(errors, self.degrees)
         if isinstance(self.events, Share):
             return self.events.within(z)
@@ -159,7 +159,7 @@ class Estimate(NamedTuple):
         return NormalDist().cdf(0.5 * (low + high))
 
     def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
-        """The same of an outcome that has one of two values, by so many effective cases."""
+        """The estimate of an outcome that has one of two values, by a number of effective cases."""
         return (
             self
             if ends is None or ends[0] == ends[1] or np.isnan(self.se)
@@ -167,7 +167,7 @@ class Estimate(NamedTuple):
         )
 
     def negative(self) -> Estimate:
-        """The same of the value times -1."""
+        """The estimate of the value times -1."""
         events = None if self.events is None else self.events.negative()
         return self._replace(value=-self.value, events=events, tails=self.tails.negative())
 
@@ -218,7 +218,7 @@ class Average(NamedTuple):
         return Estimate.of(self.psi, self.value, self.moves, self.degrees)
 
     def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
-        """The estimate of an average of so many effective cases, of an outcome that has one of two values if it has."""
+        """The estimate of an average over effective cases, which is a share if the outcome has two values."""
         return self.estimate.counted(cases, ends)
 
     def beyond(self, own: Estimate, other: Average, others: Estimate) -> Estimate:
@@ -242,7 +242,7 @@ class Average(NamedTuple):
         return self._replace(value=factor * self.value, psi=factor * self.psi, moves=factor * self.moves)
 
     def guess(self) -> Average:
-        """The same number without an error, as of what was never logged."""
+        """The same number without an error, as for plays that were never logged."""
         return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL)
 
     def less(self, other: Average) -> Average:
@@ -251,7 +251,7 @@ class Average(NamedTuple):
 
 
 def scores(predicted: Floats, actions: Ints, propensities: Floats, y: Floats) -> Floats:
-    """Return what a model predicts, corrected by what it missed where the log shows it, `(N,A),(N),(N),(N)->(N,A)`.
+    """Return a model's predictions, corrected by their weighted errors in the log, `(N,A),(N),(N),(N)->(N,A)`.
 
     Equation: g_ia = q_ia + 1{a = a_i} (y_i - q_ia) / p_i. The value of a policy pi is mean_i sum_a pi_ia g_ia.
 

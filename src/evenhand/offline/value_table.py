@@ -71,7 +71,7 @@ def _head(estimator: Estimator) -> str:
 
 
 def table_of(policies: Sequence[Valued], estimators: Sequence[str]) -> Table:
-    """Return the table of what other estimators say."""
+    """Return the table of the values by other estimators."""
     each = [(name, all_estimators()[name]) for name in estimators]
     heads = [_head(one) + " ± se" * one.unbiased for _, one in each]
     rows = [
@@ -81,7 +81,7 @@ def table_of(policies: Sequence[Valued], estimators: Sequence[str]) -> Table:
 
 
 def reading(estimators: Sequence[str]) -> str:
-    """Say what each estimator is, and how to read them beside each other."""
+    """Explain each estimator, and how to read them beside each other."""
     return " ".join([*(all_estimators()[name].meaning for name in estimators), CAVEAT])
 
 
@@ -123,7 +123,7 @@ class Value(LogResult):
     estimators: tuple[str, ...] = PRINTED
 
     def with_estimators(self, names: Iterable[str]) -> Value:
-        """Return the same with columns of more estimators; `evenhand systems --kind estimator` lists them.
+        """Return the value with columns of more estimators; `evenhand systems --kind estimator` lists them.
 
         Raises:
             InvalidInput: an unknown name.
@@ -141,7 +141,7 @@ class Value(LogResult):
         return Records(["policy", *names_of(self.columns(self.policies[0])), *self.cluster_count], rows)
 
     def measurements(self) -> Iterator[Measurement]:
-        """Yield the numbers of every policy, and how far intervals reach that hold for all."""
+        """Yield the numbers of every policy, and the reach of intervals that hold for all."""
         for p in self.policies:
             for column in self.columns(p):
                 yield from column.measurements(p.policy, {}, p)
@@ -235,13 +235,13 @@ class Value(LogResult):
             yield from self.whom.parts()
 
     def text(self) -> str:
-        """Return what is printed: the tables, and for whom the targeted policy is."""
+        """Return the printed text: the tables, and for whom the targeted policy is."""
         whom = "" if self.whom is None else "\n\n" + printed([], self.whom.tables(), [self.whom.summary()])
         return super().text() + whom
 
     @property
     def about(self) -> str:
-        """What the tables have, in a few words."""
+        """The contents of the tables, in a few words."""
         return f"{self.objective} per case"
 
     @property
@@ -252,7 +252,7 @@ class Value(LogResult):
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:
-        """What the budgets allow, for all cases of the log."""
+        """The allowances of the budgets, for all cases of the log."""
         return allowances.allowances(self.limits, self.rows, "cases of the log")
 
     def remarks(self) -> Iterator[str]:
@@ -267,7 +267,7 @@ class Value(LogResult):
                     yield f"{p.policy!r} uses {use}, which three standard errors allow for: {low} to {high}"
 
     def _over(self, p: Valued) -> Iterator[str]:
-        """Yield the budgets below a guess of what is used, or below all of its interval of three standard errors."""
+        """Yield the budgets below a guess of the use, or below all of its interval of three standard errors."""
         for name, limit in self.limits.items():
             used = p.used[name]
             if (used.value if math.isnan(used.se) else used.within(3.0)[0]) > limit * (1.0 + 1e-9):

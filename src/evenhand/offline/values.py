@@ -1,4 +1,4 @@
-"""What fixed policies would have been worth in a log; rules in words, such as "mens where recency < 4; else none"."""
+"""Values of fixed policies by a log; rules in words, such as "mens where recency < 4; else none"."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def value(
     model: Callable[[], Regressor] = RidgeByErrors,
     out: str | Path | None = None,
 ) -> Value:
-    """Estimate from a randomised log what fixed policies would have been worth.
+    """Estimate the values of fixed policies from a randomised log.
 
     Equation: V(pi) = mean_i [sum_a pi(a | x_i) q_i(a) + pi(a_i | x_i) / p_i (y_i - q_i(a_i))]; the standard error is
     that of the mean of its terms. That of the targeted policy has what folds have in common as well, as in `curve`.

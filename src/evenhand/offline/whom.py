@@ -1,4 +1,4 @@
-"""For whom: who gets what by level of every feature, how much each feature adds to it, and the models behind it."""
+"""The targeted policy by feature: its actions by level, the worth that each feature adds, and the models behind it."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class Added(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ForWhom(LogResult):
-    """Who gets what from the targeted policy; print it to see its tables.
+    """The targeted policy by features of cases; print it to see its tables.
 
     Args:
         log, problem_file, objective, rows, folds, seed, checks, notes, clusters: as of `LogResult`.
@@ -233,11 +233,11 @@ class ForWhom(LogResult):
 
     @property
     def about(self) -> str:
-        """What the tables have, in a few words."""
+        """The contents of the tables, in a few words."""
         return f"who gets what under {self.policy!r}"
 
     def inputs(self) -> dict[str, object]:
-        """Return what the numbers depend on, by name."""
+        """Return the inputs of the numbers, by name."""
         return super().inputs() | {"policy": self.policy}
 
     def headline(self) -> str:
@@ -285,7 +285,7 @@ class ForWhom(LogResult):
             yield Part(title="The models behind it", reading=MODELS, tables=tuple(models))
 
     def tables(self) -> Iterator[Table]:
-        """Yield the tables: of levels, of what features add, and of coefficients by outcome."""
+        """Yield the tables: of levels, of the worth that features add, and of coefficients by outcome."""
         yield table_of(self.levels, self.actions, "cases")
         head = [f"{self.objective} per case that it adds", "adds ± se", "95 %"]
         rows = [[z.feature, told(z.value), reaches(z.value)] for z in self.adds]
@@ -312,7 +312,7 @@ def for_whom(
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
 ) -> ForWhom:
-    """Describe who gets what from the targeted policy, and how much each feature adds to its value.
+    """Describe the targeted policy by features of cases, and how much each feature adds to its value.
 
     Equation: what a feature adds is V(pi) - V(pi'), where pi is planned by predictions from all features and pi' by
     those from all others; both are valued by the same doubly robust scores, as in `curve`. The standard error is that
@@ -380,7 +380,7 @@ def for_whom(
 
 
 def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:
-    """Plan within the budget of the problem, if it has one, and say what folds have of the worth.
+    """Plan within the budget of the problem, if it has one, and measure how folds move the worth.
 
     Raises:
         InvalidInput: the budget does not pay for the cheapest actions.

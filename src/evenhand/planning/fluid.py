@@ -35,14 +35,14 @@ _TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
 
 
 class Places(NamedTuple):
-    """With which probability each place is exposed, never increasing."""
+    """The probability that each place is exposed, never increasing."""
 
     first: Floats  # (R,)
     further: Floats | None  # (R, P - 1)
 
 
 def places(position: Floats) -> Places:
-    """Tell the first place from further ones, `(P)->(),(P-1)`."""
+    """Separate the first place from further ones, `(P)->(),(P-1)`."""
     return Places(position[:, 0].copy(), position[:, 1:].copy() if position.shape[1] > 1 else None)
 
 

@@ -129,7 +129,7 @@ def forecast(
 
 @kernel
 def _in_common(gains: Floats) -> tuple[bool, Floats, Floats]:
-    """Whether all prices of a replica that are not 0 are the same, these, and where they are not 0.
+    """Whether all prices of a replica other than 0 are equal, these prices, and a mask of where they are.
 
     `(S,A,M)->(),(M),(S,A)`
     """

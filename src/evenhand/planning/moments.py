@@ -181,7 +181,7 @@ def pure_moments(
 
 @kernel
 def _reaches(slopes: Floats, offsets: Floats) -> tuple[Floats, Floats]:
-    """How far the vectors are from the first: in every slope, and in the difference of two offsets."""
+    """The distances of the vectors from the first: in every slope, and in the difference of two offsets."""
     n_c, n_u = slopes.shape[1], slopes.shape[2]
     reach, apart = np.zeros((n_c, n_u)), np.zeros(n_c)
     for z in range(1, len(slopes)):
@@ -246,7 +246,7 @@ class Terms(NamedTuple):
         return self._replace(weights=0.0 * self.weights)
 
     def slopes(self, prices: Floats) -> tuple[Floats, Floats]:
-        """Return what outcomes are worth at prices of rows, `(L,M)->(L,C,V),(L,A,C)`: those of contexts, and offsets.
+        """Return the worth of outcomes at prices of rows, `(L,M)->(L,C,V),(L,A,C)`: those of contexts, and offsets.
 
         Prices are added up in a fixed order, so that the same prices have the same worth to the bit.
         """
@@ -272,7 +272,7 @@ class Contexts(Protocol):
     """Contexts that are read in passes."""
 
     def over(self, job: Job) -> Sums:
-        """Add what a job finds in every part, in the order of the parts; the last sum is the number of contexts."""
+        """Sum the results of a job over all parts, in their order; the last sum is the number of contexts."""
 
 
 class Memory(NamedTuple):
@@ -351,7 +351,7 @@ def smooth_dual(contexts: Contexts, terms: Terms, prices: Floats, temperature: f
 
 
 class Policies(NamedTuple):
-    """Policies that each play the best action at a price vector, with what they bring per context."""
+    """Policies that each play the best action at a price vector, with their averages per context."""
 
     prices: Floats  # (L,M)
     values: Floats  # (L,)

@@ -1,4 +1,4 @@
-"""The pace of spending: what may be used per round from now on, and the remaining rounds."""
+"""The pace of spending: the use allowed per round from now on, and the remaining rounds."""
 
 from __future__ import annotations
 

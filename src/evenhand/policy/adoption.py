@@ -1,4 +1,4 @@
-"""What a policy takes over: the state of another one of the same parts, and lessons of plays that others made."""
+"""Adoption of the state of another policy of the same parts, and lessons from plays that others made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions ahead of time: many at a state that is frozen but for rounds and budgets, by machine code if it pays.
+"""Batches of decisions at a state that is frozen but for rounds and budgets, in compiled calls if these pay.
 
 The model, prices and plans stay as they were. The number of the round, which draws the luck, the frequencies of groups,
 hard limits and what the choice follows take every decision in turn, as `Policy.enter` lets them. So no budget is
@@ -99,7 +99,7 @@ class Deciding:
         return self._views is not None
 
     def pays(self, choices: Choices, coming: int) -> bool:
-        """Whether kernels save more than they cost, where so many cases are to come, these and later ones."""
+        """Whether kernels save more than they cost, given the number of cases to come."""
         if self._views is None or len(self._contexts.features) < _PAYS_LOADED:
             return False
         types = self._types(choices)
@@ -174,7 +174,7 @@ def frozen(policy: Policy, state: PolicyState) -> PolicyState:
 
 
 def pass_on(policy: Policy, state: PolicyState, context: Context, decision: Decision) -> None:
-    """Let a frozen state advance to the next decision: count the round, and hold back what the plays may use."""
+    """Let a frozen state advance to the next decision: count the round, and hold back the plays' worst case."""
     can = policy._assembly.can
     state.t += decision.counted
     if context.groups.shape[2]:
@@ -237,7 +237,7 @@ def _one(contexts: Context, j: int, time: Floats | None) -> Context:
 
 
 def compile_ahead(policy: Policy) -> bool:
-    """Compile, or load, what decides many cases at one state and enters them; returns whether kernels can do both.
+    """Compile, or load, the kernels that decide many cases at one state and enter them; returns whether both can.
 
     It takes some 30 seconds where nothing is kept on disk.
 

@@ -26,7 +26,7 @@ BOOLEANS = frozenset((bool, np.bool_))
 
 
 class StatedCase(NamedTuple):
-    """A case, and what is stated with it; see `Policy.encode`."""
+    """A case with the actions and numbers that are stated with it; see `Policy.encode`."""
 
     case: Mapping[str, object]
     offered: Collection[str] | None = None
@@ -110,7 +110,7 @@ def _check_action(problem: Problem, field: str, action: object) -> None:
 
 
 def value_of(case: Mapping[str, object], name: str) -> object:
-    """Return what a case states under a name; refuse one that states nothing."""
+    """Return the value that a case states under a name; refuse a case without one."""
     try:
         return case[name]
     except KeyError:
@@ -180,7 +180,7 @@ class Encoder:
         return set()
 
     def refuse(self, stated: StatedCase) -> None:
-        """Refuse what `entered` takes of logs and columns: true and false as numbers, an action that is offered twice.
+        """Refuse values that `entered` accepts: true and false as numbers, an action that is offered twice.
 
         Raises:
             InvalidInput: it names all fields that are wrong.
@@ -315,7 +315,7 @@ class Encoder:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What a case states: features, and groupings of cases."""
+        """The names that a case states: features, and groupings of cases."""
         groups = (self.problem.groups[i].name for i in self._by_case)
         return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
 

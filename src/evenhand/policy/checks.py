@@ -119,7 +119,7 @@ def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: 
 
 @kernel
 def _bad_value(z: Floats) -> int:
-    """Position of the first number that cannot be reckoned with, -1 where all can."""
+    """Position of the first number that is not usable, -1 where all are."""
     flat = z.ravel()
     for i in range(len(flat)):
         if not abs(flat[i]) <= LARGEST:
@@ -129,7 +129,7 @@ def _bad_value(z: Floats) -> int:
 
 @kernel
 def _bad_group(groups: Ints, bounds: Ints) -> tuple[int, int, int]:
-    """Replica, candidate and grouping of the first group that there is not, (-1, -1, -1) where all are sound."""
+    """Replica, candidate and grouping of the first invalid group, (-1, -1, -1) where all are sound."""
     for r in range(len(groups)):
         for a in range(max(groups.shape[1], len(bounds))):
             here, own = a if groups.shape[1] > 1 else 0, a if len(bounds) > 1 else 0
@@ -284,7 +284,7 @@ def receipt(d: object) -> None:
 
 
 def decision(d: Decision, replicas: int, plays: int, features: int, problem: Problem) -> None:
-    """Refuse a decision of another state or policy: kernels do not look."""
+    """Refuse a decision of another state or policy, as kernels do not check this."""
     receipt(d)
     if [z.ndim for z in d[:-1]] != _AXES:
         found = [getattr(d, field).ndim for field in d._fields[:-1]]

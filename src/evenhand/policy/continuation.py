@@ -1,4 +1,4 @@
-"""A policy of other parts that goes on with the books of another one's state, and with a model of its own."""
+"""Continuation of the books of another policy's state, with other parts and a model of its own."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _fits(fresh: object, kept: object) -> bool:
 
 
 def _use(old: Policy, state: PolicyState) -> dict[str, Floats]:
-    """Return what hard limits used and hold, by the names of their rows, `(4,R)` each."""
+    """Return the amounts that hard limits used and hold, by the names of their rows, `(4,R)` each."""
     found = dict[str, Floats]()
     for goal, sums in zip(old.goals, state.goals, strict=True):
         taken = getattr(sums, "taken", None)
@@ -155,7 +155,7 @@ def _past(
     taken: Mapping[str, Floats],
     waiting: Sequence[Decision],
 ) -> Past:
-    """Return what the table of outcomes has of some rows."""
+    """Return the sums of some rows in the table of outcomes."""
     sums, seen = books.rows(new.problem, state.books, rows, shares)
     first, periods = state.books[:, 0], list[tuple[float, Floats, Floats, Floats]]()
     for p in range(0 if state.periods is None else state.periods.shape[1]):

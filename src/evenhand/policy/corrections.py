@@ -1,4 +1,4 @@
-"""Corrections of what a state has of earlier decisions: other outcomes, and the erasure of single cases."""
+"""Corrections of earlier decisions in a state: other outcomes, and the erasure of single cases."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _amounts(problem: Problem, decision: Decision, entry: _Entry) -> Floats:
 
 
 def _rows(goal: Learns, decision: Decision, entry: _Entry) -> Floats:
-    """The rows of an entry, NaN if they read what is missing, `->(d)`."""
+    """The rows of an entry, NaN if they read a missing outcome, `->(d)`."""
     v = goal.rows.post(decision, decision.shares, entry.learned, entry.known)
     if not entry.missing.size:
         return v
@@ -155,7 +155,7 @@ def forget(policy: Policy, state: PolicyState, cases: Sequence[tuple[Context, In
 
 
 def _parts(z: Any) -> Iterator[Any]:
-    """Yield the parts of a state, and theirs."""
+    """Yield the parts of a state, and the parts within them."""
     if dataclasses.is_dataclass(z):
         yield z
         for f in dataclasses.fields(z):

@@ -1,4 +1,4 @@
-"""Plays whose outcomes are on their way: bonuses count what they will teach, means know nothing of it.
+"""Plays whose outcomes are to come: bonuses count what they will add to the precision; means do not.
 
 While outcomes wait, a bonus of what has arrived would stay as it is, and the candidate that it favours would be played
 until they come. A bonus that counts the plays on their way falls with every one of them.
@@ -128,14 +128,14 @@ def _expect(
 
 
 class Inverses(NamedTuple):
-    """Inverses that count what waits, and what they were made of."""
+    """Inverses that count plays whose outcomes are to come, and the arrays that they were made of."""
 
     known: Floats  # (R A, 2 n^2 + 2)
     inverse: Floats  # (R A, n, n)
 
 
 class Plays(NamedTuple):
-    """What is counted of a decision."""
+    """The features and plays of a decision, as they are counted."""
 
     id: Ints  # (3,) its number first
     features: Floats  # (R, P, n)
@@ -167,7 +167,7 @@ class Delay:
         return self._waits is not None
 
     def begin(self, state: PolicyState) -> None:
-        """Give a new state sums of nothing."""
+        """Give a new state empty sums."""
         if self._waits is None:
             return
         features, plays, counted = _blank(len(state.t), *self._sizes)
@@ -244,21 +244,21 @@ class Delay:
         return found
 
     def read(self, state: PolicyState) -> AbstractContextManager[None]:
-        """Let the model's widths count what waits, within the block."""
+        """Let the model's widths count plays whose outcomes are to come, within the block."""
         last = state.waiting.number >= 0
         return self._read(state, last) if last or state.waiting.some else _NOBODY
 
     def read_at(self, state: PolicyState, d: Decision) -> AbstractContextManager[None]:
-        """The same, without the plays of a decision that is to be explained, if it is the last one."""
+        """Do as `read` does, without the plays of a decision that is to be explained, if it is the last one."""
         return self.read_before(state) if d.id[0] == state.waiting.number else self.read(state)
 
     def read_before(self, state: PolicyState) -> AbstractContextManager[None]:
-        """The same, but for the plays of the last decision: as a plan reads widths that is made with it."""
+        """Do as `read` does, without the plays of the last decision, as the plan that is made with it reads widths."""
         return self._read(state, False) if state.waiting.some else _NOBODY
 
     @contextmanager
     def unread(self, state: PolicyState) -> Iterator[None]:
-        """Let the model's widths count nothing but what has arrived, within a block that reads what waits."""
+        """Let the model's widths count arrived outcomes alone, within a block of `read`."""
         own = state.recent.arrived or []
         gains = list(self._gains(state, state.model)) if own else []
         found = [g.state.inverse for g in gains]

@@ -1,4 +1,4 @@
-"""What can be done, but is probably not as intended: in sentences, and as warnings."""
+"""Warnings, as sentences, about input that is valid but probably not as intended."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _is_over(problem: Problem, state: PolicyState, context: Context) -> bool:
 
 
 def never_explores(model: Model, state: object, choice: Choice, x: Floats) -> bool:
-    """Return whether a choice plays what is best by a model that adds no bonus, in a state before any data, `(A,n)`.
+    """Return whether a choice plays the best action by a model that adds no bonus, in a state before any data, `(A,n)`.
 
     Such a policy can lock in: it never plays again what looked bad at first. A model has no bonus if it adds none at a
     price of 1, nor at one of -1, on all outcomes, as a bonus that its range cuts off at one end is left at the other.

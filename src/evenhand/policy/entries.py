@@ -129,7 +129,7 @@ def _fold(checksum: int, value: int) -> int:
 
 @in_python(_fold)
 def _fold_whole(checksum: int, value: int) -> int:
-    """The same with whole numbers of Python, which do not wrap around."""
+    """Compute `_fold` with integers of Python, which do not wrap around."""
     number = (int(checksum) ^ int(value)) * 1099511628211 & 2**64 - 1
     return number - 2**64 if number >= 2**63 else number
 

@@ -26,7 +26,7 @@ _MOST = 30  # lines on prices or candidates; the others are counted
 
 
 class Debt(NamedTuple):
-    """Of the spans of a floor that contain a time, the one that owes most per future case."""
+    """The span of a floor that owes most per future case, among those that contain a time."""
 
     name: str
     span: str
@@ -45,7 +45,7 @@ class Debt(NamedTuple):
 
 
 def debt(problem: Problem, stated: Stated, table: Floats, time: float) -> Debt | None:
-    """Return what a floor requires at a time, by a replica's table by period, `(P,1+C,W)`.
+    """Return the amount that a floor requires at a time, by a replica's table by period, `(P,1+C,W)`.
 
     None if the constraint has no floor per span, or no span contains the time.
     """
@@ -134,7 +134,7 @@ def _is_late(problem: Problem, context: Context, time: float) -> bool:
 
 
 def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
-    """Say of every limit on spans of time which one leaves the least at the time of a decision."""
+    """Yield a sentence per limit on spans of time: the span that leaves the least at the time of a decision."""
     clock = ask.problem.clock
     for i, limits in ask.can.limits:
         if isinstance(limits, Spanned):
@@ -148,7 +148,7 @@ def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> I
 
 
 def _owing(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
-    """Say of every floor on spans of time which one owes most at the time of a decision."""
+    """Yield a sentence per floor on spans of time: the span that owes most at the time of a decision."""
     if state.periods is not None:
         table, time = state.periods[replica], float(d.time[replica])
         found = (debt(ask.problem, stated, table, time) for stated in ask.problem.stated)

@@ -1,4 +1,4 @@
-"""Decisions after the horizon, or after the end of a run that has dates, and what keeps them from overspending."""
+"""Decisions after the horizon, or after the end of a run that has dates, and the guard against overspending."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Loop:
         return context
 
     def _offer(self, context: Context) -> Context:
-        """Take what was withdrawn out of what a context offers."""
+        """Remove withdrawn actions from the offer of a context."""
         return context if self._present is None else context._replace(offered=context.offered & self._present)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a policy tells a model in arrays that the model marks: rounds that budgets can pay for, and declared zeros."""
+"""Numbers that a policy writes to marked arrays of a model: rounds that budgets can pay for, and declared zeros."""
 
 from __future__ import annotations
 
@@ -77,17 +77,17 @@ def _plays(books: Floats, columns: Floats, totals: Floats, uses: Floats, out: Fl
 
 
 class Untold(NamedTuple):
-    """For models that do not need it."""
+    """Stands in for `Payable` for models that do not need it."""
 
     replicas: int
 
     @kernel
     def tell_ahead(self, t: Floats, books: Floats) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
 
 class PayableView(NamedTuple):
-    """The kernels' view of what budgets can pay for, and of the model's arrays that store it."""
+    """The kernels' view of the plays that budgets can pay for, and of the model's arrays that store it."""
 
     horizon: float
     weights: Floats
@@ -181,7 +181,7 @@ class NoZeros(NamedTuple):
 
     @kernel
     def tell_zeros(self, plays: Ints, seen: Bools) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
 
 class ZerosView(NamedTuple):

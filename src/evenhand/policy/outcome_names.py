@@ -1,4 +1,4 @@
-"""Outcomes by name, made into the arrays that a policy learns from, and the error of one that cannot be right."""
+"""Conversion of outcomes by name to the arrays that a policy learns from, and errors about impossible ones."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> I
 
 
 def refuse_undeclared(y: Floats, observed: Bools, problem: Problem) -> None:
-    """Refuse outcomes out of their declared ranges, whatever was played, `(1,P,M+B),(1,P,M+B)->`.
+    """Refuse outcomes out of their declared ranges, for any plays, `(1,P,M+B),(1,P,M+B)->`.
 
     Raises:
         InvalidInput: names the first of them.

@@ -1,4 +1,4 @@
-"""The questions of a round to goals, limits and model, by the abilities that each has. Nothing here changes a state."""
+"""The queries of a round to goals, limits and model, by the abilities that each has. Nothing here changes a state."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Reasons:
 
 
 def reasons(policy: Policy, state: PolicyState, context: Context, d: Decision, replica: int = 0) -> Reasons | None:
-    """Divide what makes the first play worth more than the best other candidate by features.
+    """Attribute the difference in worth between the first play and the best other candidate to features.
 
     Prices are those of the decision; worth and limits are what the model and the budgets say at present.
 

@@ -168,7 +168,7 @@ def refusals(z: object) -> Iterator[str]:
 
 
 def fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") -> None:
-    """Set every array and number of a state to those read, except settings, such as a horizon that was allowed."""
+    """Set every array and number of a state to those read, except settings that may differ, such as a horizon."""
     for f in dataclasses.fields(z):  # type: ignore[arg-type]
         if f.metadata.get("setting"):
             continue

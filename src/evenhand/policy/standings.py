@@ -1,4 +1,4 @@
-"""Where constraints stand that spend nothing: values beside limits, over a run, in spans, beside held-out rounds."""
+"""Standings of constraints that spend nothing: values beside limits, over a run, in spans, beside held-out rounds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Floors(NamedTuple):
     over: Bools  # (S, R)
 
     def worst(self, which: Bools) -> tuple[Floats, Floats, Floats]:
-        """Of the span that is furthest beyond its limit among some: value, limit and error, `(S,R)->(R),(R),(R)`."""
+        """The value, the limit and the error of the span furthest beyond its limit among some, `(S,R)->(R),(R),(R)`."""
         beyond = self.sign * (self.value - self.asked[:, None])
         at = np.where(which & ~np.isnan(beyond), beyond, -np.inf).argmax(0)
         replicas = np.arange(self.value.shape[1])
@@ -124,7 +124,7 @@ def name(stated: Stated) -> str:
 
 
 def _each(per: Floats | None, rounds: Floats) -> Floats:
-    """The rounds per unit of what is measured per unit of, 1 for rounds, infinite where there is none of it."""
+    """The rounds per unit of a measure's divisor, 1 where that is rounds, infinite where there is none of it."""
     if per is None:
         return np.ones_like(rounds)
     return np.divide(rounds, per, out=np.full_like(rounds, np.inf), where=per > 0.0)
@@ -256,7 +256,7 @@ def standings(
 
 
 def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, waiting: bool) -> Standing:
-    """The standing of a constraint per span; what waits may still belong to a span that is over."""
+    """The standing of a constraint per span; waiting decisions may still belong to a span that is over."""
     past = bool(spans.over.any())
     value, limit, error = spans.worst(spans.over if past else spans.begun)
     return replace(
@@ -283,7 +283,7 @@ def _size(problem: Problem, stated: Stated, per: Floats | None, rounds: Floats) 
 
 
 def _end(stated: Stated, per: Floats | None, rounds: Floats, ahead: Mapping[str, float]) -> float | None:
-    """Where the measure of a constraint of one row ends by a plan, if that misses its limit by a hundredth of it.
+    """The planned end of the measure of a constraint of one row, if that misses its limit by a hundredth of it.
 
     What it is measured per unit of is expected to go on as so far. Where rounds vary by an unknown amount, nothing is
     claimed.

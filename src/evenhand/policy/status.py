@@ -31,7 +31,7 @@ _PAST, _NOW = 53, 7  # spans of an account that are over, and that contain the l
 
 @dataclass(frozen=True, kw_only=True)
 class Use:
-    """A span of time with what decisions in it used or may use."""
+    """A span of time with the amount that decisions in it used or may use."""
 
     start: str
     end: str
@@ -253,7 +253,7 @@ def outlook(can: Abilities, state: PolicyState, replica: int) -> dict[str, float
 
 
 def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, said: tuple[Note, ...] = ()) -> Status:
-    """Return the status of a replica, with what its model says."""
+    """Return the status of a replica, with the notes of its model."""
     books, rounds = state.books[replica], float(state.t[replica])
     run = SoFar(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
     waiting, hard = len(state.receipts.waiting()), list[Limit]()

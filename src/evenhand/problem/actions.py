@@ -55,7 +55,7 @@ class Named(Protocol):
 
 
 class Stated(Named, Protocol):
-    """A problem with what it declares of each action."""
+    """A problem with its declarations of each action."""
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]: ...
@@ -96,7 +96,7 @@ def refuse_other_meanings(old: Stated, new: Stated, field: str) -> None:
 
 
 def _meaning(o: Outcome, actions: tuple[str, ...]) -> tuple[object, ...]:
-    """What an outcome says of some actions."""
+    """The declarations of an outcome for some actions."""
     kind = o.is_learned, o.is_noisy
     each = [o.is_free(a) for a in actions], o.declared(actions), [o.ends(a) for a in actions]
     return o.name, o.widest, o.sure, o.fallback, o.times, kind, each  # models have the widest range

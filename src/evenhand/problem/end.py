@@ -1,4 +1,4 @@
-"""Whether a run is over for a decision: after its rounds, or after the end that it states; and what may follow it."""
+"""The end of a run: after its rounds, or after the time that it states."""
 
 from __future__ import annotations
 

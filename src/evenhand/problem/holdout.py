@@ -1,4 +1,4 @@
-"""Which rounds are held out, what is played in them, and the part of all rounds that known lotteries play."""
+"""Holdouts: which rounds are held out, their lottery, and the share of rounds that known lotteries play."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _weights(z: Floats) -> Bools:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownRounds:
-    """Rounds that a lottery plays whatever the values say.
+    """Rounds that a lottery plays regardless of the values.
 
     Equation: p = h b + (1 - h) (g + (1 - n g) q) with g = f / (1 - h), so that p is at least f, and h is exact.
     """
@@ -111,7 +111,7 @@ class KnownRounds:
         return self
 
     def within(self, offered: Floats) -> Floats:
-        """The same in cases that offer the actions marked 1, `(A)->(A)`.
+        """Return the probabilities in cases that offer the actions marked 1, `(A)->(A)`.
 
         Where the lottery has nothing that is offered, no round is held out.
         """

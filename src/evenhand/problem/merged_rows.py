@@ -60,7 +60,7 @@ class MergedRows:
         return np.asarray(u[:, self.of] * self.multiple)
 
     def prices(self, mu: Floats) -> Floats:
-        """Prices of the rows, all at least 0, from signed prices of the directions, of which others may follow."""
+        """Prices of the rows, all at least 0, from signed prices that begin with those of the directions."""
         return prices_of_rows(mu, self.multiple, self.upper, self.lower)
 
 

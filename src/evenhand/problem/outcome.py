@@ -153,12 +153,12 @@ class Outcome:
 
     @property
     def widest(self) -> tuple[float, float]:
-        """The least and the greatest end of its range under any action."""
+        """The least and the greatest end of the outcome's range under any action."""
         low = min(self.low.values()) if isinstance(self.low, Mapping) else self.low
         return low, max(self.high.values()) if isinstance(self.high, Mapping) else self.high
 
     def ends(self, action: str) -> tuple[float, float]:
-        """Its range under an action; 0 to 0 where it is free."""
+        """The outcome's range under an action; 0 to 0 where it is free."""
         if self.is_free(action):
             return 0.0, 0.0
         low = self.low[action] if isinstance(self.low, Mapping) else self.low
@@ -166,7 +166,7 @@ class Outcome:
 
     @property
     def is_known(self) -> bool:
-        """Whether its values are declared."""
+        """Whether the outcome's values are declared."""
         return self.known is not None
 
     @property

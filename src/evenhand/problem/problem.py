@@ -206,7 +206,7 @@ class Problem:
 
     @cached_property
     def span_by_action(self) -> Floats:
-        """The same under each action, 0 to 0 where it is free, or for all where none differs, `()->(2, A|1, M+B)`."""
+        """The same by action, 0 to 0 where it is free, or for all where none differs, `()->(2, A|1, M+B)`."""
         if not (self.free.any() or any(o.ranges_by_action for o in self._seen)):
             return self.span[:, None]
         return np.array([[o.ends(a) for o in self._seen] for a in self.actions], float).transpose(2, 0, 1).copy()
@@ -367,7 +367,7 @@ class Problem:
 
     @cached_property
     def demands(self) -> Demands:
-        """What all constraints ask together: rows, their bounds, spans and sums, and convex sets."""
+        """The joint demands of all constraints: rows, their bounds, spans and sums, and convex sets."""
         return Demands.of(self, self.stated)
 
     @property

@@ -177,7 +177,7 @@ class ZeroRowsView(NamedTuple):
 
     @kernel
     def pull(self, groups: Ints, shares: Floats, known: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats, Floats]:
-        """As `Rows.read`; a candidate beyond those that were declared gets prices that no check lets pass."""
+        """As `Rows.read`; a candidate beyond the declared ones gets prices that fail every check."""
         price, offset, total = pull(self.packed, self.learned, groups, shares, known, q, o)
         w, each = np.empty((len(q), q.shape[1], known.shape[1], price.shape[3])), price.shape[2] > 1
         for r in range(len(w)):
@@ -220,7 +220,7 @@ class Frame(Protocol):
 
     @property
     def time(self) -> Floats | None:
-        """The time of the case, (R or 1,); None if nothing is asked that depends on it."""
+        """The time of the case, (R or 1,); None if nothing depends on it."""
 
 
 class Cases(NamedTuple):

@@ -1,4 +1,4 @@
-"""What outcomes of a round can sum to, and constraints that no outcome within its range can miss: they bind nothing."""
+"""Ranges of sums of outcomes in a round, and slack constraints, which no outcome within its range can miss."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ranges(problem: Declared, outcomes: tuple[str, ...], plays: int | None) -> t
 def slack(
     problem: Declared, rows: Rows, bound: Floats, spans: Sequence[Spans | None] = (), sums: Sequence[bool] = ()
 ) -> Bools:
-    """Tell which rows stay within their bounds whatever is played and follows from it, `(d)->(d)`.
+    """Tell which rows stay within their bounds for all plays and outcomes, `(d)->(d)`.
 
     Equation: P max(0, max_f max_{x in X} f w.x) <= bound + 1.5e-8 times the largest size of the left side, with X the
     declared ranges, known outcomes between their least and greatest declared value, and f the factors that a play has

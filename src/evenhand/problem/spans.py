@@ -1,4 +1,4 @@
-"""Spans of time, each with an allowance of what may be used in it."""
+"""Spans of time, each with an allowance for the use in it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Spans(NamedTuple):
         return np.asarray((self.first <= period[:, None]) & (period[:, None] <= self.last))
 
     def allowed(self, rounds: Floats) -> Floats:
-        """Return the sum that every span allows if it has so many rounds, `(S)->(S)`."""
+        """Return the sum that every span allows for its number of rounds, `(S)->(S)`."""
         return np.asarray(self.allowance * rounds if self.averages else np.broadcast_to(self.allowance, rounds.shape))
 
     def rest(self, used: Floats, period: Ints) -> Floats:

@@ -1,4 +1,4 @@
-"""Baselines: plays by luck, and plays of what looks best."""
+"""Baselines: uniformly random plays, and the play with the highest optimistic value."""
 
 from __future__ import annotations
 

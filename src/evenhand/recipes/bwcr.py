@@ -44,7 +44,7 @@ How = Literal["primal", "dual", "ucb"]
 
 
 class SetRows(NamedTuple):
-    """Rows whose averages are to be in a set, both in units of what one play can add."""
+    """Rows whose averages are to be in a set, both in units of the most that one play can add."""
 
     rows: Rows
     within: ConvexSet

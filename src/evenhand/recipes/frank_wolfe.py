@@ -231,7 +231,7 @@ def _at_slope(
 
 
 def _with_warmup(choice: Choice, rounds: int | None) -> Choice:
-    """Replace the warm-up of a choice by a uniform one of so many rounds; its own is never kept silently."""
+    """Replace the warm-up of a choice by a uniform one of the given rounds; its own is never kept silently."""
     if isinstance(choice, Staged) and choice.warmup is None:
         if rounds is None and choice.rounds:
             own = f"the recipe's own of {choice.rounds} rounds would count in the average that the objective reads"

@@ -200,7 +200,7 @@ def _at_prices(
 
 
 def default_step(problem: Problem) -> float:
-    """Compute 2 / (P sqrt(T)), the step of `pgd` in units of what a play can bring."""
+    """Compute 2 / (P sqrt(T)), the step of `pgd` in units of the most that a play can bring."""
     return 2.0 / (problem.n_plays * math.sqrt(problem.horizon))
 
 

@@ -119,6 +119,6 @@ def fairlearn_rank(
 
 
 def _by_utility(problem: Problem, model: Model, choice: Choice, utility: str, name: str) -> Policy:
-    """Rank by the worth of one outcome, whatever the problem maximises."""
+    """Rank by the worth of one outcome, regardless of the problem's objective."""
     goals = (reward(replace(problem, maximize=utility)),)
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name=name)

@@ -1,4 +1,4 @@
-"""Re-solving: a policy that plans with the budgets and rounds that are left, after what known lotteries use."""
+"""Re-solving: a policy that plans with the remaining budgets and rounds, less the use of known lotteries."""
 
 from __future__ import annotations
 

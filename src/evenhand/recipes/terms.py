@@ -1,4 +1,4 @@
-"""The terms of a problem: what recipes derive from it, each part computed once, at its first use."""
+"""The terms of a problem, from which recipes are made: each part is computed once, at its first use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from evenhand.problem.rows import Rows, in_units
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What recipes derive from a problem: its reward, rows and their units, margins, prices' pace and hard limits.
+    """The parts that recipes derive from a problem: its reward, rows and units, margins, prices' pace and hard limits.
 
     A recipe makes it first and takes everything from it. Every part is computed once, at its first use, which is also
     where a problem that does not allow it is refused. D is the number of rows of all constraints, and N that of
@@ -112,7 +112,7 @@ class Terms:
 
     @cached_property
     def unit(self) -> Floats:
-        """The same, 1 where nothing can be added, `->(D)`."""
+        """The unit of each row: the most that one play can add, 1 where nothing can be added, `->(D)`."""
         return np.where(self.most > 0.0, self.most, 1.0)
 
     @cached_property
@@ -170,7 +170,7 @@ class Terms:
         return (goal(),) if self.problem.subject_to else ()
 
     def less(self, margin: float | Floats = 0.0) -> Floats:
-        """Take a margin off the bounds of what is spent, per round in its units, `(N)->(D)`; refuse a wrong margin."""
+        """Take a margin off the bounds of rows that spend, per round in their units, `(N)->(D)`."""
         return bounds(self.problem.stated, margin)
 
     def straight(self, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
@@ -243,7 +243,7 @@ class Terms:
 
     @cached_property
     def spread(self) -> Floats:
-        """By how much a round moves every row, in the units of the row, `->(D)`.
+        """The amount by which a round moves every row, in the units of the row, `->(D)`.
 
         Equation: u_j = (P most_j |b_j|)^(1/2) for a row of everybody, most_j being what a play can add and b_j the
         bound per play: outcomes in [0, most] whose average is b have at most the root mean square (most b)^(1/2). Rows

@@ -81,12 +81,12 @@ class Replays(ReplayResult):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What recipes are compared with: the first one, and `uniform`."""
+        """The recipes that others are compared with: the first one, and `uniform`."""
         return tuple(dict.fromkeys([self.cells[0].policy, BLIND])) if self.cells else ()
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:
-        """The budget of the file, or each of several by which it was replaced."""
+        """The allowance of the file's budget, or of each of several by which it was replaced."""
         rates = dict.fromkeys(cell.rate for cell in self.cells if cell.rate is not None)
         return tuple(a._replace(rate=rate or a.rate) for a in of_rounds(self.problem) for rate in rates or [None])
 
@@ -100,7 +100,7 @@ class Replays(ReplayResult):
         yield from (f"{line}." for line in self._short())
 
     def totals(self) -> Iterator[str]:
-        """Yield what recipes bring over the horizon, if the log can tell."""
+        """Yield the results of recipes over the horizon, if the log can tell."""
         if refusal(self.checks) is None and self.cells:
             means = {cell.name: cell.digest(self.objective).mean for cell in self.cells}
             yield from allowances.over_horizon(self.problem, means, None, BLIND, scope(self.checks))
@@ -156,7 +156,7 @@ class Replays(ReplayResult):
         return [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
 
     def text(self) -> str:
-        """Return what is printed: the headline, the table, and which runs ended early or used too much."""
+        """Return the printed text: the headline, the table, and which runs ended early or used too much."""
         parts = self.opening()
         if self.cells:
             parts += ["\n".join([self.headline(), *self.totals()]), *map(str, self.tables())]
@@ -191,7 +191,7 @@ class Replays(ReplayResult):
         return head, rows
 
     def _spent(self) -> Iterator[str]:
-        """Say which recipes used more than a budget, as what they bring is not to be had within it."""
+        """Say which recipes used more than a budget, so that their results cannot be had within it."""
         for cell, name in self._over():
             part = cell.digest(name).mean
             yield f"{cell.name} does not keep to the budget: it used {part:.1%} of {name.removesuffix(OF_BUDGET)}"

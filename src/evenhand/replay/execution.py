@@ -1,4 +1,4 @@
-"""Which runs a replay makes of every system, and how: in how many processes, kept where, told to whom."""
+"""The runs of a replay and their execution: the number of processes, where results are stored, and messages."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Runs:
 
 
 def silent(line: str) -> None:
-    """Tell nobody."""
+    """Do nothing: the progress message of runs that show none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """How runs are made; the numbers do not depend on it.
+    """The way in which runs are made; the numbers do not depend on it.
 
     Args:
         jobs: the number of processes that share the runs of a system.
@@ -84,7 +84,7 @@ class Execution:
 
 
 def run_all(policies: Sequence[tuple[str, Policy]], log: Logged, runs: Runs, how: Execution) -> list[Run]:
-    """Run systems, each with a name for the lines that are told, until all are done or Ctrl-C ends it.
+    """Run systems, each with a name for progress messages, until all are done or Ctrl-C ends it.
 
     Every system reads the same cases in the same orders. A system that an interrupt broke off is left out, as it cannot
     be compared with others.
@@ -115,7 +115,7 @@ def run_all(policies: Sequence[tuple[str, Policy]], log: Logged, runs: Runs, how
 
 
 def _long(seconds: float) -> str:
-    """Say how long something takes.
+    """Format a number of seconds.
 
     >>> _long(12.3), _long(125.0)
     ('12 s', '2 min')

@@ -68,7 +68,7 @@ def averages(stated: Stated) -> bool:
 
 
 def _least(stated: Stated) -> str:
-    """Which group a measure is of, where groups are compared: sums are then per unit of the share."""
+    """Return a note on measures that are the least of groups; sums are then per unit of the share."""
     return "" if stated.by is None else f", least by {stated.by}"
 
 
@@ -90,7 +90,7 @@ def used(trace: Trace, stated: Stated) -> Floats | None:
 
 
 def tables(problem: Problem, systems: Mapping[str, Mapping[str, tuple[float, float | None]]]) -> Iterator[str]:
-    """Yield a table per constraint with spans: what each system used or reached in every span.
+    """Yield a table per constraint with spans: the use or the average of each system in every span.
 
     Args:
         problem: that states the budgets.
@@ -135,7 +135,7 @@ class Digest(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The runs of one system on a log of so many rows: first the shuffles, then each resample in `orders` orders."""
+    """The runs of one system on the rows of a log: first the shuffles, then each resample in `orders` orders."""
 
     trace: Trace
     rows: int

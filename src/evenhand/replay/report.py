@@ -87,11 +87,11 @@ class ReplayResult(Evaluation):
 
     @abstractmethod
     def totals(self) -> Iterator[str]:
-        """Yield what policies bring over the horizon, if the log can tell."""
+        """Yield the results of policies over the horizon, if the log can tell."""
 
     @abstractmethod
     def details(self) -> Iterator[str]:
-        """Yield sentences on budgets and rounds, which follow those on what policies bring."""
+        """Yield sentences on budgets and rounds, which follow those on the results of policies."""
 
     @property
     def interrupted(self) -> bool:
@@ -100,16 +100,16 @@ class ReplayResult(Evaluation):
 
     @property
     def objective(self) -> str:
-        """The name of what is maximised."""
+        """The name of the objective."""
         return objective_name(self.problem)
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:
-        """What the budgets of the file allow."""
+        """The allowances of the file's budgets."""
         return of_rounds(self.problem)
 
     def inputs(self) -> dict[str, object]:
-        """Return what the numbers depend on, by name."""
+        """Return the inputs of the numbers, by name."""
         own = {"log": self.log, "problem": self.problem_file, "rows": self.rows, "horizon": self.problem.horizon}
         return own | asdict(self.sampling) | allowances.setting(self.allowed)
 
@@ -123,7 +123,7 @@ class ReplayResult(Evaluation):
         yield from self.details()
 
     def heading(self) -> Iterator[str]:
-        """Yield the lines above the tables: runs, budgets, rows that were left out, what is wrong, and remarks."""
+        """Yield the lines above the tables: runs, budgets, omitted rows, warnings about the log, and remarks."""
         runs, horizon = self.sampling, f"{self.problem.horizon:,} accepted rounds"
         length = f"horizon {horizon}" if self.problem.until is None else f"about {horizon} until {self.problem.until}"
         resamples = f" and {runs.bootstrap} bootstrap resamples" if runs.bootstrap else ""
@@ -139,7 +139,7 @@ class ReplayResult(Evaluation):
         yield from ()
 
     def opening(self) -> list[str]:
-        """Return the first blocks of a text: what is missing, and the heading."""
+        """Return the first blocks of a text: a note on missing results, and the heading."""
         missing = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.missing else []
         return [*missing, "\n".join(self.heading())]
 
@@ -192,7 +192,7 @@ class Replay(ReplayResult):
         return {name: part for name, part in parts.items() if part < ALL}
 
     def headline(self) -> str:
-        """State the result in a sentence: what the policy under test brings beyond `uniform`, if the log can tell."""
+        """State the result in a sentence: the gain of the policy under test over `uniform`, if the log can tell."""
         if not self.runs:
             return "Nothing has finished"
         if (refused := refusal(self.checks)) is not None:
@@ -207,7 +207,7 @@ class Replay(ReplayResult):
         return f"{scope(self.checks)}{result}"
 
     def inputs(self) -> dict[str, object]:
-        """Return what the numbers depend on, by name."""
+        """Return the inputs of the numbers, by name."""
         return super().inputs() | {"left_out": list(self.left_out), "policy": self.settings.to_dict()}
 
     def measurements(self) -> Iterator[Measurement]:
@@ -219,7 +219,7 @@ class Replay(ReplayResult):
                     yield Measurement(line.system, {}, f"{line.measure}: {title}", value)
 
     def details(self) -> Iterator[str]:
-        """Yield what the policy under test used, what it keeps, and who did not serve all rounds."""
+        """Yield the uses of the policy under test, the limits that it keeps, and who did not serve all rounds."""
         if not self.runs:
             return
         found = self.measured[self.runs[0].name]
@@ -232,7 +232,7 @@ class Replay(ReplayResult):
             yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
 
     def totals(self) -> Iterator[str]:
-        """Yield what systems bring over the horizon, if the log can tell."""
+        """Yield the results of systems over the horizon, if the log can tell."""
         if self.runs and refusal(self.checks) is None:
             name, first = self.objective, self.runs[0].name
             means = {system: found[name][1].mean for system, found in self.measured.items()}
@@ -267,7 +267,7 @@ class Replay(ReplayResult):
         yield from others("What the columns mean", [], self._legend())
 
     def _groups(self, c: OneOutcome, by: str) -> Part:
-        """Draw what groups get of the outcome of a constraint."""
+        """Draw the averages by group of the outcome of a constraint."""
         groups = next(g.names for g in self.problem.groups if g.name == by)
         bars = [
             Bar(f"{system}: {group}", mean := found[f"{c.outcome} rate {by}={group}"][1].mean, f"{mean:.4f}", hue)
@@ -288,7 +288,7 @@ class Replay(ReplayResult):
                 yield Part(title=title, reading=SPANS, chart=charts.bars(bars[: spans.MOST], limit=1.0))
 
     def cautions(self) -> Iterator[str]:
-        """Yield which rows were left out, what is wrong with the log, and remarks."""
+        """Yield omitted rows, warnings about the log, and remarks."""
         yield from (f"left out: {reason}" for reason in self.left_out)
         yield from super().cautions()
 

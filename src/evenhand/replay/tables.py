@@ -1,4 +1,4 @@
-"""The tables of replays, what their columns mean, the parts of their reports, and the headline of a comparison."""
+"""The tables of replays, the meaning of their columns, the parts of their reports, and the headline of a comparison."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Tables:
         )
 
     def _columns(self, measure: str, digits: int) -> Iterator[tuple[str, str, str, int]]:
-        """Yield the columns of a measure: its mean, and what is known of the error of that."""
+        """Yield the columns of a measure: its mean, and its errors as far as they are known."""
         yield "mean", measure, "mean", digits
         yield from self._errors(measure, digits) if self.errors else [(INTERVAL, measure, INTERVAL, digits)]
 

@@ -1,4 +1,4 @@
-"""Budgets, and what is won within them, in the units of those who state them: in all, and per case."""
+"""Allowances of budgets, and what policies gain within them, in the user's units: in all, and per case."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 6  # policies in a sentence
 
 
 class Allowance(NamedTuple):
-    """What a budget allows.
+    """The allowance of a budget.
 
     >>> str(Allowance("cost", 2 / 3, 30_000, "cases of the log"))
     '20,000 cost for the 30,000 cases of the log, 0.6667 per case'
@@ -30,7 +30,7 @@ class Allowance(NamedTuple):
 
     @property
     def total(self) -> float:
-        """In all."""
+        """The allowance in all."""
         return self.rate * self.number
 
     def __str__(self) -> str:
@@ -39,12 +39,12 @@ class Allowance(NamedTuple):
 
 
 def allowances(rates: Mapping[str, float], number: int, cases: str, one: str = "case") -> tuple[Allowance, ...]:
-    """Return what budgets allow, by their amounts per case."""
+    """Return the allowances of budgets, by their amounts per case."""
     return tuple(Allowance(outcome, rate, number, cases, one) for outcome, rate in rates.items())
 
 
 def of_rounds(problem: Problem) -> tuple[Allowance, ...]:
-    """Return what the budgets of a problem allow over its horizon."""
+    """Return the allowances of a problem's budgets over its horizon."""
     each = [s for s in problem.stated if s.spends and s.by is None and s.outcome is not None]
     rates = {str(s.outcome): s.total / problem.horizon for s in each}
     return allowances(rates, problem.horizon, "accepted rounds", "round")

@@ -106,7 +106,7 @@ def bars(found: Sequence[Bar], limit: float | None = None) -> Svg:
 
 
 def fractions(names: Sequence[str], parts: Mapping[str, Sequence[float | None]]) -> Svg:
-    """Draw what every name has of each of several wholes, a colour per whole; None is left out."""
+    """Draw the fraction that every name has of each of several totals, a colour per total; None is left out."""
     return bars(
         [
             Bar(name, part, f"{part:.1%}", hue)

@@ -72,7 +72,7 @@ def frame(
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Choose round numbers from low to high, about `most` at most.
+    """Choose round numbers from low to high, at most about `most` of them.
 
     >>> ticks(0, 1000), ticks(0.2, 0.31), ticks(0, 0)
     ([0.0, 200.0, 400.0, 600.0, 800.0, 1000.0], [0.2, 0.25, 0.3], [0.0])

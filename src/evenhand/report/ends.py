@@ -80,7 +80,7 @@ def write(axes: Axes, ends: Sequence[End], inches: float) -> None:
 
 
 def apart(at: Floats, tall: Floats) -> Floats:
-    """Move falling places as little as texts need that are centred at them, `(n),(n)->(n)`.
+    """Move descending positions apart as far as texts centred at them need, `(n),(n)->(n)`.
 
     Equation: minimises the sum of squares of moves, subject to distances of the mean height of two neighbours, and to
     texts between 0 and 1 where all fit.

@@ -33,7 +33,7 @@ class Interval(NamedTuple):
         return f"{_plain(self.mean)} ({self.kind}: {_plain(self.low)} to {_plain(self.high)})"
 
     def words(self, of: str) -> str:
-        """Return a difference in words, what it is of, and whether it can be told from chance.
+        """Return a difference in words, with its subject, and whether it can be told from chance.
 
         >>> Interval("mens", 0.1, -0.1, 0.3).words(" visits")
         '+0.1000 (95 %: -0.1000 to +0.3000) visits, which is indistinguishable from chance'

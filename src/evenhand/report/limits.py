@@ -1,4 +1,4 @@
-"""Which numbers are beyond a limit, where sums are rounded."""
+"""A test for numbers beyond a limit that allows for rounding."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def quantities(run: Course) -> list[Quantity]:
 
 
 def at_true_means(run: Course) -> str:
-    """Return the name of the objective if it is that of the true means of the plays, not of what arrived; else ""."""
+    """Return the name of the objective if it is that of the true means of the plays; else ""."""
     late, truth = bool(run.under_way.any()), run.in_expectation() is not None
     learned = not select(run.problem, tuple(run.problem.objective.outcomes)).is_known.all()
     return objective_name(run.problem) if truth and learned and not late else ""

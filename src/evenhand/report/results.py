@@ -119,7 +119,7 @@ class Results:
 
 
 class Result(ABC):
-    """What is said of a log, a replay or a list; print it to see its tables.
+    """A result from a log, a replay or a list; print it to see its tables.
 
     A new result states `headline`, `sentences`, `heading`, `tables`, `parts` and `inputs`, and that is all.
     """
@@ -146,14 +146,14 @@ class Result(ABC):
 
     @abstractmethod
     def inputs(self) -> dict[str, object]:
-        """Return what the numbers depend on, by name: the settings of `results.json` and of the page."""
+        """Return the inputs of the numbers, by name: the settings of `results.json` and of the page."""
 
     def reading(self) -> Iterator[str]:
         """Yield the lines below the tables of a text, which say how to read them."""
         yield from ()
 
     def cautions(self) -> Iterator[str]:
-        """Yield what is to be heeded before the numbers, for the page."""
+        """Yield cautions that precede the numbers, for the page."""
         yield from ()
 
     def summary(self) -> str:
@@ -161,7 +161,7 @@ class Result(ABC):
         return " ".join([f"{self.headline()}.", *self.sentences()])
 
     def text(self) -> str:
-        """Return what is printed: the heading, the tables, and how to read them."""
+        """Return the printed text: the heading, the tables, and how to read them."""
         return printed(self.heading(), self.tables(), list(self.reading()))
 
     def page(self, command: str = "") -> Page:
@@ -213,7 +213,7 @@ class Evaluation(Result):
         return False
 
     def cautions(self) -> Iterator[str]:
-        """Yield what is wrong with the log, and remarks."""
+        """Yield warnings about the log, and remarks."""
         yield from warnings(self.checks)
         yield from self.notes
 

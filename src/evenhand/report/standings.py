@@ -1,4 +1,4 @@
-"""The picture of how policies ended: what each gained and used, with its worst replica beside the limit."""
+"""The picture of the ends of runs: the gain and use of each policy, with its worst replica beside the limit."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Ending(NamedTuple):
         return f"(after {when})"
 
     def instead_of(self, horizon: int) -> str:
-        """Say how many rounds there were of a horizon for want of cases.
+        """State how many rounds of a horizon there were, where cases ran out.
 
         >>> Ending(3, 1180, 1220).instead_of(4000)
         'no more cases after 1,180 to 1,220 of 4,000 rounds'
@@ -253,7 +253,7 @@ def table(head: list[str], rows: list[list[str]], left: int = 1) -> str:
 
 
 def with_credit(problem: Problem, left: Floats | None) -> list[tuple[Stated, Floats]]:
-    """Return the constraints whose credit was kept, with what was left of it in each replica, `(R,k)->(R)` each."""
+    """Return the constraints whose credit was kept, with the rest of it in each replica, `(R,k)->(R)` each."""
     if left is None:
         return []
     stated = [s for s in problem.stated if s.credit is not None]
@@ -294,7 +294,7 @@ FAR = 3.0  # standard deviations of these, from their mean
 
 
 class Last(NamedTuple):
-    """What R replicas played last, and since when they played nothing else."""
+    """The last plays of R replicas, and since when they played nothing else."""
 
     replicas: Ints  # (R,)
     objective: Floats  # (R,) at the end

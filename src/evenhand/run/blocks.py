@@ -164,7 +164,7 @@ class Blocks:
 
 
 def _skip(receipts: Receipts, n: int) -> None:
-    """Leave a book in which nothing waits as after n more decisions that were entered and settled one by one."""
+    """Advance a book without waiting decisions by n decisions that were entered and settled."""
     while receipts.count + n - receipts.base > len(receipts.tokens):
         n -= receipts.base + len(receipts.tokens) - receipts.count
         receipts.count = receipts.base = receipts.base + len(receipts.tokens)

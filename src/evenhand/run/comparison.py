@@ -1,4 +1,4 @@
-"""Several policies on the same contexts and luck, side by side, and their differences by pairs of replicas."""
+"""Several policies on the same contexts and random numbers, and paired differences between replicas."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def compare(
 
 @checked
 def refuse(policies: Sequence[AnyPolicy], environment: Environment) -> None:
-    """Refuse, before any runs, what `simulate` would refuse when its turn comes."""
+    """Refuse, before any runs, any policy that `simulate` would refuse when its turn comes."""
     names = [policy.name for policy in policies]
     if not names:
         raise InvalidInput("policies", "at least one policy", "none")

@@ -123,7 +123,7 @@ def price_bound(
     seed: int = 0,
     progress: bool | None = None,
 ) -> PriceBound:
-    """Bound the optimal prices by what the objective loses at tighter bounds, a guide to steps and radii of prices.
+    """Bound the optimal prices by the loss of the objective at tighter bounds, a guide to steps and radii of prices.
 
     Equation: OPT(B) is concave in the bounds B of the d rows, with the slope lam, so slack.lam <= OPT(B) - OPT(B -
     slack). As no price is negative, lam_j <= gain / slack_j for each row, and ||lam|| <= sum_j lam_j <= gain /
@@ -162,7 +162,7 @@ def price_bound(
 
 
 def _slack(bound: Floats, slack: Floats | None) -> Floats:
-    """Check what is taken off bounds; half of each by default."""
+    """Check the amounts that are taken off bounds; half of each by default."""
     if not len(bound):
         raise InvalidInput("environment.problem", "constraints, which have prices", "none")
     off = 0.5 * bound if slack is None else np.asarray(slack, np.float64)
@@ -269,7 +269,7 @@ def _averaged(
 
 
 def _in_hindsight(environment: Environment, seed: int, replica: int, rounds: KnownRounds) -> Best:
-    """Find the best policy for the cases of one run, within what every span of time allows.
+    """Find the best policy for the cases of one run, within the allowance of every span of time.
 
     Raises:
         InvalidInput: the environment has no truth.

@@ -245,7 +245,7 @@ def _grid(steps: int) -> Ints:
 
 
 class Recorder:
-    """Records what happens in R replicas, step by step."""
+    """Records the sums of R replicas, and every play if asked, step by step."""
 
     def __init__(self, policy: Policy, state: PolicyState, world: World, record: Record, everything: bool) -> None:
         problem, count, steps = policy.problem, len(state.t), world.steps

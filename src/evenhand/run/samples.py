@@ -1,4 +1,4 @@
-"""Samples of an environment with the truth about every candidate, and what their programs need in spans of time."""
+"""Samples of an environment with the truth about every candidate, and the rows of programs in spans of time."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def _done(task: _Task) -> int:
 
 
 def _blocks(task: _Task, state: PolicyState, world: World, recorder: Recorder, steps: int) -> Blocks | None:
-    """Return what plays rounds in compiled blocks, None if Python is to play them."""
+    """Return the object that plays rounds in compiled blocks, None if Python is to play them."""
     if task.compiled is False:
         return None
     blocks = Blocks(task.policy, state, world, recorder)

@@ -1,4 +1,4 @@
-"""A world of your own, with a method that makes a case and one that answers an action, as an environment."""
+"""An environment made of a world of your own: one method makes a case, another one answers an action."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class SteppedWorld:
 
 
 def _outcomes(came: Any, names: Sequence[str], member: str) -> Floats:
-    """Return what a method of the world returned as an array in the order of the names.
+    """Convert the outcomes that a method of the world returned to an array in the order of the names.
 
     Raises:
         InvalidInput: it is not a finite number for each of them.

@@ -314,7 +314,7 @@ def swept(
 
 
 def _until_cut(traces: Sequence[Trace | None]) -> list[Trace]:
-    """Return the traces up to the first that was cut off, as a comparison that was broken off has them."""
+    """Return the traces up to the first that was interrupted, as an interrupted comparison has them."""
     found: list[Trace] = []
     for trace in traces:
         if trace is None:

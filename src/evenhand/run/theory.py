@@ -1,4 +1,4 @@
-"""What theory says of a problem alone: bounds of prices, steps, margins and thresholds, beside defaults."""
+"""Theory's values for a problem beside the defaults: bounds of prices, steps, margins and thresholds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONGEST = 128  # horizons beyond 2 to this power are not tried
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DeclaredBounds:
-    """The d of D rows that can bind, in units of what a round can add to them, and rewards in those of its worth."""
+    """The d of D rows that can bind, in units of a round's largest addition, and rewards in units of their worth."""
 
     binds: Bools  # (D,)
     unit: Floats  # (d,)
@@ -75,7 +75,7 @@ class DeclaredBounds:
         )
 
     def slack(self) -> float:
-        """By how much all rows can be tightened together for certain; 0 if no lottery keeps them for certain."""
+        """The most by which all rows can be tightened together for certain; 0 if no lottery keeps them for certain."""
         n, d = self.most.shape
         uses, one = np.column_stack([self.most.T, np.ones(d)]), np.append(np.ones(n), 0.0)[None]
         found = _solved(np.append(np.zeros(n), -1.0), uses, self.bound, one, [self.plays], [1.0] * n + [None])
@@ -107,7 +107,7 @@ class DeclaredBounds:
 
 
 def _ends(problem: Problem, rows: Rows) -> tuple[Floats, Floats, Floats, Floats]:
-    """What a play of each action adds to rows: at least and at most, and so on average over the groups, `->4 x (A,d)`.
+    """The least and the most that a play of each action adds to rows, alone and on average over groups, `->4 x (A,d)`.
 
     A play of a policy may be in either part of the cases, in a group or outside. One that is drawn alike in all cases
     is in the group with the probability of its share. An action is in its group, or is not.
@@ -131,7 +131,7 @@ def _ends(problem: Problem, rows: Rows) -> tuple[Floats, Floats, Floats, Floats]
 
 
 def _times(a: Floats, b: Floats) -> Floats:
-    """a b, which is 0 where a is, also of what has no range."""
+    """The product a b, which is 0 where a is, even if b is infinite."""
     return np.multiply(a, b, out=np.zeros_like(b), where=a != 0.0)
 
 
@@ -162,7 +162,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Theory:
-    """What theory says of a problem, beside what recipes use by default; print it to see its table.
+    """Theory's values for a problem, beside the defaults of recipes; print it to see its table.
 
     Args:
         problem: that it is about.
@@ -218,7 +218,7 @@ class Theory:
         yield Setting("rounds from which it holds", "", self.applies_from, float(problem.horizon), "Theorem 1")
 
     def summary(self) -> str:
-        """Return what follows for this problem, in a few sentences."""
+        """Return the conclusions for this problem, in a few sentences."""
         rounds = count(self.problem.horizon, "round")
         if math.isinf(self.applies_from):
             first = "Declared ranges do not let all constraints be tightened at once, so that Theorem 1 never holds"
@@ -262,7 +262,7 @@ def theory(
     width_sum: float | None = None,
     least: float | None = None,
 ) -> Theory:
-    """State what theory says of prices, steps and margins, beside what recipes use by default.
+    """Compute theory's values of prices, steps and margins, beside the defaults of recipes.
 
     Equation: optimal prices lam at bounds B have s.lam <= OPT(B) - OPT(B - s) for all s >= 0 (Lemma 3). From declared
     ranges alone, OPT(B) is at most the value of the best lottery where rewards are at their best and uses at their

@@ -1,4 +1,4 @@
-"""Compile ahead what first decisions need: the machine code of kernels is kept in a folder for processes to come."""
+"""Ahead-of-time compilation of the kernels of first decisions; the machine code is kept in a folder."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _takes_outcomes(update: Callable[..., None]) -> bool:
 
 
 def _action(action: Any, candidates: int) -> int:
-    """Check what `select` returns.
+    """Check the action that `select` returns.
 
     Raises:
         InvalidInput: it is not the number of an action.

@@ -78,5 +78,5 @@ def _lasting(state: PolicyState) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _own(state: PolicyState) -> set[tuple[int, tuple[int, ...]]]:
-    """Where the arrays of a state are."""
+    """Return the addresses and shapes of the arrays of a state."""
     return set().union(*(addresses(z) for _, z in flatten(state) if z.ndim))

@@ -1,4 +1,4 @@
-"""The contract of an estimator of what a policy is worth."""
+"""The contract of an estimator of a policy's value."""
 
 from __future__ import annotations
 

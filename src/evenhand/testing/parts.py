@@ -225,7 +225,7 @@ def _check_room(limits: Limits, state: Any, context: Context, decision: Decision
 
 
 def _entry(goal: Goal) -> Callable[[Any, Decision, Floats], None]:
-    """Return what enters a round into a goal: what a goal can do is looked up once, as Python 3.11 does so slowly."""
+    """Return a function that enters a round into a goal, whose abilities are looked up once, as that is slow."""
     restates, ahead = goal if isinstance(goal, Restates) else None, goal if isinstance(goal, StepsAhead) else None
     learns = goal if isinstance(goal, Learns) else None
     estimates = goal if isinstance(goal, Estimates) and goal.on_estimates else None

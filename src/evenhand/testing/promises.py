@@ -1,4 +1,4 @@
-"""Assertions for checks, each of one sentence, and the frames in which parts are asked."""
+"""Assertions for contract checks, each a promise in one sentence, and contexts and decisions for parts."""
 
 from __future__ import annotations
 

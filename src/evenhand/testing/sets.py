@@ -86,7 +86,7 @@ def _check_support(kind: ConvexSet, slopes: Floats, y: Floats, tolerance: float)
 
 
 def _check_margin(kind: ConvexSet, away: Floats, z: Floats, tolerance: float) -> None:
-    """Require that what is near a shrunk set is in the set, where anything is left of it."""
+    """Require that all points near a shrunk set are in the set, where anything is left of it."""
     for norm in _NORMS:
         try:
             smaller = kind.shrunk(_MARGIN, norm)

@@ -59,7 +59,7 @@ _ENOUGH = 1e-3  # the search ends when a pass gains less than this per user, in 
 
 
 class _Members(NamedTuple):
-    """The users of every arm and what these reach, changed in place."""
+    """The users of every arm and the satisfaction that they reach, changed in place."""
 
     reached: Floats  # (A,) the satisfaction of an arm
     member: Ints  # (A, N) its users first

@@ -53,7 +53,7 @@ def tolerance(trace: Trace) -> float:
 
 
 def picture(found: Sequence[Trace], best: float, fairness: Measure, path: Path) -> Path:
-    """Draw what every policy gained of what is possible, what it used of its budgets, and its unfairness.
+    """Draw the gain of every policy as a share of the possible one, its use of budgets, and its unfairness.
 
     The possible gain is that of the optimum over drawing actions at random.
     """

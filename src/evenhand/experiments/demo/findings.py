@@ -1,4 +1,4 @@
-"""What the demonstration shows, in two sentences."""
+"""The findings of the demonstration, in two sentences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def overspent(trace: Trace) -> list[bool]:
 
 
 def sentences(results: Results) -> str:
-    """Say in two sentences what was seen: what learning gained, and who overspent.
+    """State in two sentences what was seen: what learning gained, and who overspent.
 
     Args:
         results: of a demonstration that was not interrupted.

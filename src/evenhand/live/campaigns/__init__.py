@@ -1,1 +1,1 @@
-"""Campaigns, and what the command line asks of their stores."""
+"""Campaigns, and the command line's operations on their stores."""

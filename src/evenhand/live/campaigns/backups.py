@@ -1,4 +1,4 @@
-"""Backups: the logs of a store in one file of SQLite, and the way back."""
+"""Backups: the logs of a store in one file of SQLite, and their restore."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ class Campaign:
 
     @property
     def retention(self) -> dict[str, Any] | None:
-        """How the rule of retention stands: its last and next run, and what is due; None without a rule."""
+        """The state of the rule of retention: its last and next run, and what is due; None without a rule."""
         return self._rule.status()
 
     def switch(
@@ -346,7 +346,7 @@ class Campaign:
         return fold.policy.explain(fold.state, context, made)
 
     def why(self, decision: int) -> Explained:
-        """Return what `explain` says, the features that mattered, and the outcomes expected of every action then.
+        """Return the explanation of `explain`, the features that mattered, and the expected outcomes of every action.
 
         The features are those that made the play worth more than the best other action; they are None if the model
         cannot say, features have no names, or nothing else could be played.

@@ -1,4 +1,4 @@
-"""What the command line asks of stores and campaigns: audits, switches, erasures, seals, exports, reports, changes."""
+"""The command line's operations on stores and campaigns: audits, switches, erasures, seals, exports, reports."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def policies(store: Store, campaign: str) -> list[Stated]:
 
 
 def note_unused(problem_path: Path, made: Campaign) -> None:
-    """Print what a campaign leaves out of a problem file, if there is anything."""
+    """Print the settings of a problem file that a campaign leaves out, if there are any."""
     message = unused(Text.of(problem_path), made.life.after)
     if message is not None:
         print(f"note: {message}", file=sys.stderr)
@@ -236,7 +236,7 @@ class StoredProblem:
     after: After
 
     def notes(self) -> Iterator[str]:
-        """Yield what whoever edits the file should know, in sentences."""
+        """Yield notes for editors of the file, in sentences."""
         since = "since the campaign began" if self.switched is None else f"since {self.switched}"
         yield f"{self.campaign} decides by {self.text.name} {since}"
         yield f"`evenhand switch --expected {self.mark}` is refused if somebody else switches meanwhile"

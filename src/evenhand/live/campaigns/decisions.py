@@ -55,7 +55,7 @@ class Decided:
     notes: tuple[str, ...]
 
     def restated(self, spec: Spec) -> Spec:
-        """Return a specification that reads these decisions: cases as it does, and its own columns of all else.
+        """Return a specification that reads these decisions: cases as in the given one, all else by columns of its own.
 
         Raises:
             InvalidInput: a feature, group or known outcome is read from a column of such a name.
@@ -151,7 +151,7 @@ def _playable(store: Store, name: str) -> list[tuple[int, frozenset[str]]]:
 def _rows(
     history: History, playable: Sequence[tuple[int, frozenset[str]]], out: Counter[str]
 ) -> Iterator[tuple[Mapping[str, Any], tuple[str, float, int], dict[str, float]]]:
-    """Yield what each decision was about, what was played and what came of it; count the others."""
+    """Yield the case, the play and the outcome of each decision that a log can have; count the others."""
     for event in history.decided():
         state, outcomes = history.end(event)
         if state != "observed":

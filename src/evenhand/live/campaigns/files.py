@@ -174,7 +174,7 @@ def _new(
 
 
 def kept_campaign(store: Store, name: str, teacher: Teacher | None) -> Campaign:
-    """Continue a campaign with the problem file that its log has, whatever others switch or erase meanwhile.
+    """Continue a campaign with the problem file that its log has, even if others switch or erase meanwhile.
 
     Args:
         store, name: of the campaign.
@@ -208,7 +208,7 @@ def _unless_moved(store: Store, name: str, call: Callable[[], Campaign]) -> Camp
 
 
 def _moved(store: Store, name: str) -> int:
-    """Return the number of the last event that whoever opens a campaign has to know, 0 if there is none."""
+    """Return the number of the last event that an opened campaign has to have read, 0 if there is none."""
     *_, last = 0, *(event.seq for event in store.scan(name, kinds=("opened", "switched", "erased")))
     return last
 
@@ -273,7 +273,7 @@ def _switched(
 
 
 def unused(text: Text, now: After) -> str | None:
-    """Say that the setting for cases after the horizon differs from the problem file; None if it is.
+    """Return a sentence if the setting for cases after the horizon differs from the problem file, else None.
 
     A file states it for a new campaign. Later it is changed by a request of its own, which a switch does not undo.
     """
@@ -294,7 +294,7 @@ def _log(path: str | Path | None) -> Path | None:
 
 
 def taught(store: Store, name: str, rows: Rows | None) -> Taught | None:
-    """Return what trains the policy of a campaign: rows of a log, or data in the store; None if nothing does."""
+    """Return the teacher of a campaign's policy, from rows of a log or data in the store; None if there are none."""
     if rows is not None:
         return Taught(store, name, rows.mark, rows)
     first = next(iter(store.scan(name)), None)
@@ -303,7 +303,7 @@ def taught(store: Store, name: str, rows: Rows | None) -> Taught | None:
 
 
 def teacher_of(store: Store, name: str, log: Path | None) -> Taught | None:
-    """Return what trains the policy of a campaign that exists, by default what its store keeps of its log."""
+    """Return the teacher of an existing campaign's policy, by default from the data in its store."""
     return taught(store, name, _rows(log, True, store, name))
 
 

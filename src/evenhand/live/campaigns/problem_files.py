@@ -1,4 +1,4 @@
-"""The problem files that a campaign had, one after another: the last one decides, whatever a server is started with."""
+"""The problem files of a campaign, in order: the last one decides, even if a server is started with another one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evenhand.live.log.versions import deciding, refuse_later
 
 
 def of_campaign(store: Store, name: str, text: Text | None, log: Path | None) -> Stated | None:
-    """Return what a problem file and a log meant when the campaign took them; None if it never had such a file.
+    """Return the policy and encoder of a problem file as the campaign took it; None if it never had such a file.
 
     A warning says if another file superseded it.
 

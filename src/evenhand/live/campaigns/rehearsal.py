@@ -1,4 +1,4 @@
-"""A rehearsal of what a server runs for a campaign, so that its kernels are compiled before anybody waits."""
+"""A rehearsal of the work of a campaign's server, which compiles its kernels before the first request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MANY = 8  # decisions in a row that are frozen
 
 
 class _Shapes:
-    """Makes contexts of the shapes that a problem has, whatever its cases are."""
+    """Makes contexts of the shapes that a problem has, with any cases."""
 
     def __init__(self, problem: Problem, n_features: int) -> None:
         self._problem, self._n = problem, n_features
@@ -48,7 +48,7 @@ class _Shapes:
 
 
 def of_campaign(path: Path) -> dict[str, Callable[[], object]]:
-    """Return, by name, what compiles the kernels of a problem file: those of its replay, and those of its server.
+    """Return, by name, jobs that compile the kernels of a problem file: those of its replay, and those of its server.
 
     Raises:
         InvalidInput: as for `evenhand.replay.run.of_problem_file`.
@@ -58,7 +58,7 @@ def of_campaign(path: Path) -> dict[str, Callable[[], object]]:
 
 
 def rehearse(policy: Policy, rounds: int = _ROUNDS) -> None:
-    """Do with a campaign in memory what clients, pages and upkeep do with one that is served.
+    """Run the operations of clients, pages and upkeep on a campaign in memory.
 
     Args:
         policy: of the campaign.

@@ -42,7 +42,7 @@ _TIMES = 5  # times that a segment is written, where erasures, corrections or sw
 
 @dataclass(frozen=True, kw_only=True)
 class Seal:
-    """What was moved; `print` shows it as a sentence."""
+    """The result of a seal; `print` shows it as a sentence."""
 
     segment: Segment | None  # None if nothing was there to move
     first: Event  # the first event after the segments, which the store has
@@ -59,7 +59,7 @@ class Seal:
 
 
 class _Plan(NamedTuple):
-    """What a seal is made of, from before its transaction."""
+    """The plan of a seal, made before its transaction."""
 
     path: Path
     first: int
@@ -105,7 +105,7 @@ def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | i
 
 
 def _done(worker: Worker, segment: Segment) -> Seal:
-    """Clean the files of the store after a seal, and say what stays."""
+    """Clean the files of the store after a seal, and count the decisions that stay."""
     worker.keep()  # so that no process folds from the end of the segment
     _clean(worker)
     decided = worker.store.scan(worker.name, segment.first - 1, ("decided",))
@@ -114,7 +114,7 @@ def _done(worker: Worker, segment: Segment) -> Seal:
 
 
 def _clean(worker: Worker) -> None:
-    """Let the files of the store give back the space of what was moved.
+    """Let the files of the store give back the space of moved events.
 
     Raises:
         Busy: another program reads them.
@@ -171,7 +171,7 @@ def _end(worker: Worker, after: int, before: date | int | None) -> int:
 
 
 def _is_needed(worker: Worker, last: int) -> bool:
-    """Return whether a policy after an event adopted the books, and learned from what is up to that event."""
+    """Return whether a policy after an event adopted the books, and learned from events up to that one."""
     return any(map(adopts_books, worker.store.scan(worker.name, last, ("switched",))))
 
 

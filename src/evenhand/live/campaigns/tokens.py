@@ -35,7 +35,7 @@ LOG = logging.getLogger("evenhand.live.http")
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """What the holder of a token may do.
+    """The rights of a token's holder.
 
     Args:
         name: who holds it, as logs and the events of changes say: letters, digits, `_` and `-`.
@@ -75,7 +75,7 @@ class Token:
         return self.name in _SHARED
 
     def is_for(self, campaign: str) -> bool:
-        """Return whether it gives access to a campaign."""
+        """Return whether the token gives access to a campaign."""
         return self.campaigns is None or campaign in self.campaigns
 
     def entry(self) -> str:
@@ -115,7 +115,7 @@ def hash_of(token: str | bytes) -> str:
 
 
 def whole(token: str) -> Token:
-    """Return what the holder of the only token of a server may do: everything.
+    """Return the rights of the only token of a server: everything.
 
     Raises:
         InvalidInput: the token is too short, or cannot be in a header.
@@ -216,7 +216,7 @@ class Tokens:
         LOG.warning("the tokens were read again: %d of them", len(fresh))
 
     def _stamp(self) -> tuple[int, ...] | None:
-        """Return what changes with the file; None if there is no file."""
+        """Return a stamp that changes with the file; None if there is no file."""
         if self._path is None:
             return None
         try:

@@ -1,4 +1,4 @@
-"""What a server does beside requests: it reads the log now and then, so that it and the store are up to date."""
+"""Upkeep of served campaigns: a thread reads their logs now and then, so that they and the store are up to date."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PAUSE = 0.01  # seconds between two turns of learning corrections, so that requ
 
 
 class KeptUp(Protocol):
-    """What is brought up to date now and then, such as a campaign."""
+    """An object that is brought up to date now and then, such as a campaign."""
 
     @property
     def name(self) -> str: ...
@@ -81,7 +81,7 @@ def _keep_up(campaigns: list[KeptUp], over: threading.Event) -> None:
 
 
 def _look(campaign: KeptUp, over: threading.Event, before: str) -> str:
-    """Bring one campaign up to date; an error is for the log, once, as the next requests are told of it."""
+    """Bring one campaign up to date; an error is logged once, as the next requests get it too."""
     try:
         while campaign.refresh() and not over.wait(_PAUSE):
             pass
@@ -94,5 +94,5 @@ def _look(campaign: KeptUp, over: threading.Event, before: str) -> str:
 
 
 def _trace(error: Exception) -> Exception | None:
-    """What is not an error of ours needs its trace."""
+    """Return an error whose traceback belongs in the log: any that is not an `EvenhandError`."""
     return None if isinstance(error, EvenhandError) else error

@@ -103,7 +103,7 @@ def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
 
 
 def _uses(a: Account) -> Iterator[tuple[float, float, float, float, str]]:
-    """Yield what is spent, held, left and allowed in the whole run and in the tightest span, and the words for when."""
+    """Yield the amounts spent, held, left and allowed in the whole run and in the tightest span, with their names."""
     yield a.spent, a.held, a.left, a.total, ""
     if a.tightest is not None:
         z = a.tightest
@@ -134,7 +134,7 @@ def _outcomes(tally: Tally) -> Iterator[Alarm]:
 
 
 def _over(campaign: Watched, status: Status, tally: Tally) -> Iterator[Alarm]:
-    """Yield that nothing is played any longer, though nobody has ended the campaign."""
+    """Yield an alarm if nothing is played any longer, though nobody has ended the campaign."""
     problem, spans = campaign.policy.problem, tally.spans.all
     if tally.life.after != "nothing" or tally.life.state == "ended" or not spans:
         return
@@ -178,7 +178,7 @@ def _retention(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
 
 
 def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:
-    """Yield an objective of one outcome that is below that of the rounds held out, by its whole interval."""
+    """Yield an alarm if an objective of one outcome is below that of the rounds held out, by its whole interval."""
     maximized = campaign.policy.problem.maximize
     one = status.held_out.get(maximized) if isinstance(maximized, str) else None
     if one is not None and one.rounds >= _FEW and one.high < 0.0:

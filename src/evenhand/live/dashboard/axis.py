@@ -24,7 +24,7 @@ def began(campaign: Watched) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """Where the spans of a tally end.
+    """The places at which the spans of a tally end.
 
     Args:
         start: the time at 0; None if the axis counts rounds.

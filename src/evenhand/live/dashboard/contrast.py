@@ -34,7 +34,7 @@ class Contrast:
 
     @property
     def verdict(self) -> str:
-        """Say whether the interval tells the two apart."""
+        """Say whether the interval separates the two from each other."""
         if math.isnan(self.low):
             return TOO_FEW
         return "better" if self.low > 0.0 else "worse" if self.high < 0.0 else "no clear difference"

@@ -1,4 +1,4 @@
-"""Pages: of a campaign, of several, as a file; a row at the head says how a campaign goes."""
+"""Pages: of a campaign, of several, as a file; a row at the head has the main numbers of a campaign."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def head_line(now: Readings) -> str:
 
 
 def head_tiles(now: Readings, alarms: Sequence[str]) -> list[Tile]:
-    """Return the objective, the budget that is furthest ahead of its plan, alarms, rounds, and what waits."""
+    """Return tiles: the objective, the budget that is furthest ahead of its plan, alarms, rounds, waiting decisions."""
     paced = _budget(now)
     return [_objective(now), *([] if paced is None else [paced]), _alarms(alarms), _rounds(now), _waiting(now)]
 

@@ -1,4 +1,4 @@
-"""The plan of a budget: what is to be spent by when, if cases come as they are forecast."""
+"""The plan of a budget: the amount to be spent by each time, if cases come as they are forecast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that documents a server: its operations as the description for programs has them, without a script."""
+"""The page that documents a server: its operations, as its OpenAPI description has them, without a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The streak of one action that a policy which never explores plays, while little is known of the others."""
+"""The streak of one action under a policy that never explores, while little is known of the others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Streak:
         self._all = 0  # those that offered all
 
     def passed(self, action: str) -> int:
-        """Return the number of decisions in which an action was offered, and the other one played."""
+        """Return the number of decisions in which an action was offered, and the streak's action was played."""
         return self._all + self._some[action]
 
     def restart(self) -> None:
@@ -81,12 +81,12 @@ class Streak:
 
     @property
     def is_long(self) -> bool:
-        """Whether one action was played alone in half of all decisions, and in no fewer than runs are judged by."""
+        """Whether the streak has half of all decisions, and at least as many as runs are judged by."""
         return self.rounds >= max(FEWEST, PART * self.whole)
 
 
 class Room(NamedTuple):
-    """What another action may be worth more than the one that is played alone, by its outcomes so far."""
+    """How much more another action may be worth than the one that is played alone, by its outcomes so far."""
 
     action: str
     outcomes: int  # that came
@@ -130,7 +130,7 @@ def rooms(campaign: Watched, streak: Streak) -> list[Room]:
 
 
 def _price(goals: list[Any], body: Mapping[str, Any]) -> Floats | None:
-    """Return what a unit of each outcome was worth in a decision, `->(M+L)`; None where it differs by group."""
+    """Return the worth of a unit of each outcome in a decision, `->(M+L)`; None where it differs by group."""
     prices = np.array(body.get("q", ()))
     if not goals or len(prices) != sum(len(g.rows) for g in goals):
         return None

@@ -95,7 +95,7 @@ class Tally:
                 self._policy = None
 
     def _read(self) -> bool:
-        """Read the new events; returns False at an erasure, as what was read before it may have what was erased."""
+        """Read the new events; returns False at an erasure, as events that were read before may have erased data."""
         campaign = self._campaign
         policy = campaign.policy
         if self._policy is not policy:
@@ -227,7 +227,7 @@ class Tally:
         return self._end is None and not isinstance(self._campaign.store, OnlyRead)
 
     def part(self, last: Event) -> dict[str, str]:
-        """Return this tally after its last event as a part of a seal, and what its rows of increments are."""
+        """Return this tally after its last event as a part of a seal, and the layout of its rows of increments."""
         return {"tally": b64encode(dump(self._state, last)).decode(), "layout": json.dumps(self.uses.layout)}
 
     @property
@@ -264,7 +264,7 @@ class Tally:
         self._last, self.uncounted = last.last, sum(z.decisions for z in each)
 
     def _convert(self, layout: Sequence[Any], decisions: int) -> None:
-        """Give what is counted the layout of the present policy; `decisions` are those that were counted."""
+        """Convert the counts to the layout of the present policy; `decisions` are those that were counted."""
         width = len(self._campaign.policy.problem.actions) + 1
         for span in self.spans.all:
             appended = [0] * (width - len(span.plays))

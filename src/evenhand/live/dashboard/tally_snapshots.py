@@ -98,7 +98,7 @@ def _joined(lines: Sequence[bytes]) -> dict[str, Any]:
 
 
 def _written(value: Any, file: io.BytesIO) -> Any:
-    """Turn a value into what JSON has: lists and plain values are themselves, all else is a mapping from its kind."""
+    """Convert a value to what JSON has: lists and plain values stay, all else becomes a mapping from its kind."""
     kind = type(value)
     if kind in _PLAIN:
         return value

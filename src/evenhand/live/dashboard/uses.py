@@ -25,7 +25,7 @@ class Moments(NamedTuple):
     products: Floats  # (m, m)
 
     def less(self, other: Moments) -> Moments:
-        """Return the sums over the rounds that are not among those of another."""
+        """Return the sums less those of some of the rounds."""
         return Moments(self.rounds - other.rounds, self.sums - other.sums, self.products - other.products)
 
 
@@ -68,7 +68,7 @@ class Uses:
 
     @property
     def layout(self) -> list[Any]:
-        """What the numbers of a row of increments are, for JSON: the budgets first, then the rest as one text."""
+        """The layout of a row of increments, for JSON: the budgets first, then the rest as one text."""
         outcomes = [self._problem.names[i] for i in self._objective]
         return [list(self.names), repr((self._problem.names, self._problem.known, outcomes, self._by_group))]
 
@@ -147,7 +147,7 @@ class Uses:
         return self._settled(plays, known, learned, z, missing, exposed)
 
     def expired(self, plays: Sequence[int], known: Floats, fate: OnExpiry) -> Floats:
-        """Return the increments of a decision that expired, by the fate of what it reserves."""
+        """Return the increments of a decision that expired, by the fate of the reserved amounts."""
         if fate == "hold":
             return self.decided(plays, known)
         if fate == "release":

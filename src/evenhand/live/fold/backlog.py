@@ -96,7 +96,7 @@ class Backlog:
         return _due(self._rows[ref])
 
     def fate(self, ref: int) -> OnExpiry | None:
-        """Return the fate of what a decision reserves, None before it expires."""
+        """Return the fate of the amounts that a decision reserves, None before it expires."""
         return _fate(self._rows[ref])
 
     def expire(self, ref: int, fate: OnExpiry) -> None:
@@ -150,7 +150,7 @@ class Backlog:
 
     @staticmethod
     def of(arrays: Mapping[str, np.ndarray[Any, Any]]) -> Backlog:
-        """Return what has these arrays.
+        """Return a backlog of these arrays.
 
         Raises:
             ValueError: they are not such arrays.

@@ -42,12 +42,12 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Refuses(Protocol):
-    """An encoder that takes more from a log than from a client, as earlier versions did."""
+    """An encoder that accepts more from a log than from a client, because earlier versions accepted it."""
 
     def refuse(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> None:
-        """Refuse what `context` takes, although no client may state it.
+        """Refuse cases that `context` accepts, although no client may state them.
 
         Raises:
             InvalidInput: it names all fields that are wrong.

@@ -1,4 +1,4 @@
-"""Folds of the log anew: with corrections in their places, or for a policy that cannot adopt the state."""
+"""Refolds of the log: with corrections in their places, or for a policy that cannot adopt the state."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Again:
 
 
 def _base(fold: Fold) -> tuple[int, int, int]:
-    """What a fold of the log begins with, and the corrections in it."""
+    """The event with which a fold of the log begins, and the corrections and erasures in it."""
     return fold.base, fold.known, fold.erased
 
 

@@ -28,7 +28,7 @@ from evenhand.problem.end import is_over
 
 
 class Rewritten(EvenhandError):
-    """From here on the state differs from what was folded: the log has to be folded again."""
+    """The state differs from what was folded so far, so that the log has to be folded again."""
 
 
 Find = Callable[[Event], Phase]  # raises `Missing`
@@ -43,7 +43,7 @@ class Made(NamedTuple):
 
 
 class Earlier(NamedTuple):
-    """What a correction corrects, which need not be read from the store."""
+    """The event that a correction replaces, which need not be read from the store."""
 
     decided: Event
     settled: Event | None  # the last outcome before the correction, or its cancellation; None if there was none
@@ -160,7 +160,7 @@ class Fold:
             self.apply(event)
 
     def copied(self) -> Fold:
-        """Return a copy, which shares what never changes, such as decisions."""
+        """Return a copy, which shares all that never changes, such as decisions."""
         found = copy(self)
         found.state, found.pending = deepcopy(self.state), self.pending.copied()
         return found
@@ -186,7 +186,7 @@ class Fold:
         return found if self.life.state == "running" else replace(found, life=self.life.summary)
 
     def expiry(self) -> str:
-        """Return the body of an expiry at this moment, which says what becomes of what the decision reserves."""
+        """Return the body of an expiry at this moment, which has the fate of the amounts that the decision reserves."""
         now = self.life.on_expiry
         return "{}" if now == self.on_expiry else encode({"on_expiry": now})
 
@@ -206,7 +206,7 @@ class Fold:
         self.runs = mark_in(event)
 
     def _adopt(self, event: Event) -> None:
-        """Let the next policy adopt the state, except of what could not be settled in it."""
+        """Let the next policy adopt the state, after settling decisions that it could not settle."""
         phase = self.find(event)
         if adopts_books(event):
             self.state, self.pending = self.go_on(self, event, phase)
@@ -250,7 +250,7 @@ class Fold:
         self.ids = self.ids.then(event, {z.name: max(z.total - z.left, 0.0) for z in self.status().accounts.values()})
 
     def _clock(self, event: Event, made: object) -> None:
-        """Let nothing wait longer than what is decided now, as decisions by a wrong clock would wait for years."""
+        """Limit all due times to that of the present decision, as those set by a wrong clock may be years ahead."""
         self.pending.hasten(max(read(event)["due"], event.at + int(1e6 * self.life.patience)))
 
     def _decided(self, event: Event, made: Made | None) -> None:
@@ -325,7 +325,7 @@ class Fold:
             self._settle(ref)
 
     def _settle(self, ref: int) -> None:
-        """Settle a decision that expired, unless what it reserves stays held."""
+        """Settle a decision that expired, unless the reserved amounts stay held."""
         fate = self.pending.fate(ref)
         if fate == "fallback":
             self.policy.expire(self.state, self.pending.pop(ref, self._names))
@@ -339,7 +339,7 @@ def time_of(context: Context) -> float | None:
 
 
 def _refuse_erased(decided: Event) -> None:
-    """End a fold that does not know yet what a later erasure says.
+    """Raise `Rewritten` if a decision was erased, as no state before the erasure can be computed again.
 
     Raises:
         Rewritten: the decision was erased.

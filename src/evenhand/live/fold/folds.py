@@ -28,7 +28,7 @@ class _Later:
 
 @dataclass
 class Folds:
-    """Folds the log once, whatever was corrected.
+    """Folds the log once, with any corrections.
 
     From mark i on the state is that of a fold in which corrections up to event `known_i` are in their places. It is
     that of mark i - 1 up to the first decision that the corrections between the two concern, where it is copied; where

@@ -1,4 +1,4 @@
-"""What the bodies of events have, by which an error that a damaged one causes is told from other errors."""
+"""The forms of the bodies of events, by which an error that a damaged body causes is told from other errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _mapping(value: object) -> bool:
 
 
 def _numbers(value: object) -> bool:
-    """Whether it is an array of numbers, some of them unknown."""
+    """Whether a value is an array of numbers, some of them unknown."""
     try:
         return isinstance(value, list) and np.array(value, float).ndim > 0
     except (TypeError, ValueError, OverflowError):
@@ -51,7 +51,7 @@ def _chances(value: object) -> bool:
 
 
 def _outcome(value: object) -> bool:
-    """Whether it is what was observed of a play, or of each."""
+    """Whether a value is the outcomes of a play, or of each play."""
     if isinstance(value, list):
         return bool(value) and all(z is None or _outcome(z) for z in value)
     return isinstance(value, dict) and bool(value) and all(map(_known, value.values()))
@@ -96,7 +96,7 @@ _MAY: Mapping[str, _Form] = {**_LIFE, **_SAID}
 
 
 def fault(event: Event) -> str | None:
-    """Say what the body of an event lacks or has wrong; None if nothing is.
+    """Return a sentence on what the body of an event lacks or has wrong; None if nothing is.
 
     >>> fault(Event(7, "observed", 2, None, 0, '{"y":{"won":"x"}}'))
     "event 7 (observed) is damaged: its 'y' is {'won': 'x'}"

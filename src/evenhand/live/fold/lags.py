@@ -1,4 +1,4 @@
-"""How far what a worker does now and then is behind the log: snapshots, and learning corrections."""
+"""Lags of a worker behind the log: of its snapshots, and of the corrections that it has learned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evenhand.live.fold.folding import Folding
 
 
 class Lags(NamedTuple):
-    """What is behind a log; times are those of events, in microseconds, None where nothing is behind.
+    """The ages of a worker's tasks behind a log: times of events, in microseconds, None where nothing is behind.
 
     Args:
         unsaved: the events after the latest snapshot of the store, which a process folds when it opens the campaign.
@@ -23,7 +23,7 @@ class Lags(NamedTuple):
 
     @staticmethod
     def of(folding: Folding, fold: Fold) -> Lags:
-        """Return what is behind the log of a fold."""
+        """Return the lags behind the log of a fold."""
         latest = max(folding.store.snapshots(folding.name, folding.mark), default=0)
 
         def time_of(number: int) -> int | None:

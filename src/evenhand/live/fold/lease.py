@@ -47,7 +47,7 @@ def amount(units: int, exponent: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Lease:
-    """What a campaign took in of the grants of a pool, and what it gave back, since it began.
+    """The part of a pool's totals that a campaign took, and the part that it gave back, since it began.
 
     Equation: its total is taken - returned. Neither counter ever falls, so a state of them is later than another one
     if no counter is smaller; what is said twice changes nothing.

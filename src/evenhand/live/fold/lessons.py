@@ -1,4 +1,4 @@
-"""A switch that adopts the books: what a policy learns from the decisions whose cases the log still has."""
+"""Lessons for a policy that adopts the books at a switch: the decisions whose cases the log still has."""
 
 from __future__ import annotations
 

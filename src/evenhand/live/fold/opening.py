@@ -38,7 +38,7 @@ class Terms:
         return Terms(**{f.name: kept[f.name] for f in fields(Terms) if f.name in kept})
 
     def refuse_taught(self, name: str, taught: str | None) -> None:
-        """Refuse to open the campaign of these terms with what was learned from other data, or from none.
+        """Refuse to open the campaign of these terms with a model trained on other data, or on none.
 
         Raises:
             Conflict: the hashes differ.

@@ -52,14 +52,14 @@ class Switched(NamedTuple):
 
     @property
     def adoption(self) -> str:
-        """What the policy took over, in words."""
+        """The part that the policy took over, in words: the state, the books, or the log folded anew."""
         if self.adopts == BOOKS:
             return f"the books, and learned again, but not from {self.unlearned:,} decisions"
         return "the state" if self.adopts else "the log, folded anew"
 
 
 def printed(text: str) -> str:
-    """Escape what is not printable, such as new lines, which earlier versions took.
+    """Escape characters that are not printable, such as new lines, which earlier versions took.
 
     >>> printed("Ada\\nevent 99"), printed("Jürgen")
     ('Ada\\\\nevent 99', 'Jürgen')
@@ -153,7 +153,7 @@ def adopts_books(event: Event) -> bool:
 
 
 def begins(store: Readable, campaign: str) -> list[Event]:
-    """Return the events since when the log is folded: the last one that folds it anew, and those that adopt since.
+    """Return the events that begin the policies of the fold: the last that folds the log anew, and later adoptions.
 
     Raises:
         Unknown: there is no such campaign.

@@ -38,7 +38,7 @@ _STEP = 256  # events from one look at Ctrl-C to the next
 
 @dataclass(frozen=True)
 class Given:
-    """What an audit is given: the log, and what decided.
+    """The input of an audit: the log, and the policies that decided.
 
     Args:
         store: the store, or its URL, which processes can share; or both of the store and of its segments.
@@ -207,7 +207,7 @@ def recompute(given: Given, jobs: int = 1) -> Count:
 
 
 def _whole(tasks: list[_Task], shown: Work, jobs: int) -> list[_Done]:
-    """Run tasks; part of an audit would say nothing."""
+    """Run all tasks, or raise `KeyboardInterrupt`, as a part of an audit is of no use."""
     done = run_chunks(_run, tasks, shown, jobs)
     if not all(one.whole for one in done):
         raise KeyboardInterrupt
@@ -290,7 +290,7 @@ class _State(NamedTuple):
     blob: bytes
 
     def same(self, folds: Folds, tolerance: float) -> bool:
-        """Return whether the log, read up to there, folds to it; one whose policy is not known says nothing."""
+        """Return whether the log up to there folds to this state; True if its policy is not known."""
         fold = folds.known(known(self.blob))
         return fold is None or apart(self.blob, dump(fold)) <= tolerance
 
@@ -317,7 +317,7 @@ def _learned(start: Keeper, found: Survey) -> int:
 
 
 def _surveyed(given: Given, start: Keeper | None) -> Survey:
-    """Survey a log, or what follows the state with which it begins."""
+    """Survey a log, or its events after the state with which it begins."""
     after = 0 if start is None else start.at
     with Work(f"reading {given.campaign}", "event") as work:
         events = _counted(given.place.scan(given.campaign, after), work)

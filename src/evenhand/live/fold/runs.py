@@ -96,7 +96,7 @@ def _nothing_observed(problem: Problem, n: int) -> tuple[Floats, Bools]:
 
 
 class _Run:
-    """Events of the two kinds, and the arrays of what is plain among them.
+    """Events of the two kinds, and the arrays of the plain ones among them.
 
     Args:
         fold: before them.
@@ -147,7 +147,7 @@ class _Run:
         return True
 
     def _pass(self, first: int, last: int) -> None:
-        """Note what was entered."""
+        """Keep the list of waiting decisions up to date with the events that were entered."""
         counted = self._steps.decisions.counted
         for event in self._events[first:last]:
             if event.ref is None:
@@ -169,7 +169,7 @@ class _Run:
             self._steps.decisions.id[place], self._steps.decisions.time[place] = decision.id, decision.time
 
     def _register(self) -> None:
-        """Let the fold know what waits."""
+        """Register the waiting decisions with the fold."""
         for seq in self._waiting:
             place = self._places[seq]
             self._fold.pending.add(seq, self._steps.decision(place, ()), self._bodies[place]["due"])

@@ -1,4 +1,4 @@
-"""A switch to another policy: what differs, what its event has, and whether the policy adopts the state."""
+"""A switch to another policy: the differences, the body of its event, and whether the policy adopts the state."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Switch:
     def of(
         now: Phase, policy: Policy, encoder: Encoder | None, expected: str | None, by: str | None, why: str | None
     ) -> Switch:
-        """Make a request of what `Campaign.switch` takes.
+        """Make a request from the arguments of `Campaign.switch`.
 
         Raises:
             InvalidInput: the policy is none, or cannot serve cases by name; or a text is none.
@@ -140,7 +140,7 @@ class Switch:
         return None, body | {"adopts": False if fold.is_whole else BOOKS, "because": reason}
 
     def anew(self, folding: Folding, fold: Fold, body: dict[str, Any], last: int) -> Anew | Books:
-        """Return what makes the fold after the switch, while no lock is held: of the log, or of the books."""
+        """Return the object that makes the fold after the switch without a lock: from the log, or from the books."""
         return Books(folding, self.phase) if body["adopts"] == BOOKS else Anew(folding, body, last)
 
     def _refuse_books(self, fold: Fold, reason: str) -> None:
@@ -251,7 +251,7 @@ def _of_named(there: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str
 
 
 def _of_parts(there: Policy, here: Policy) -> Iterator[str]:
-    """The settings of parts by their paths, without those that say again what the problem says."""
+    """The settings of parts by their paths, without those that repeat the problem's."""
     before, now = there._mark.settings, here._mark.settings
     for path in {**before, **now}:
         a, b = before.get(path), now.get(path)

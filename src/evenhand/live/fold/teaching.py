@@ -1,4 +1,4 @@
-"""What a policy learned from a log before its first decision, as the store keeps it, so that the log is read once."""
+"""The stored result of a policy's training on a log before its first decision, so that the log is read once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Taught:
             self._learned[own] = {name: array.copy() for name, array in flatten(state)}
 
     def _stored(self, own: str, state: PolicyState) -> dict[str, np.ndarray[Any, Any]] | None:
-        """Read what the store keeps; None if that is nothing, damaged, or of a version with other states."""
+        """Read the stored training; None if there is none, or if it is damaged or of a version with other states."""
         kept = self.store.snapshot(self.campaign, self._place(own))
         if kept is None:
             return None
@@ -70,7 +70,7 @@ class Taught:
         return found
 
     def keep(self) -> None:
-        """Store what was learned, once; warn if the store is busy, as the next start then needs the log again."""
+        """Store the trained state, once; warn if the store is busy, as the next start then needs the log again."""
         try:
             for own, arrays in self._learned.items():
                 if not self.store.snapshots(self.campaign, self._place(own)):
@@ -89,7 +89,7 @@ class Taught:
 
 
 def copy_learned(source: Readable, store: Store, campaign: str) -> None:
-    """Copy what policies of a campaign learned from a log to a store that has, or will have, its events."""
+    """Copy the trained states of a campaign's policies to a store that has, or will have, its events."""
     mark = read(next(iter(source.scan(campaign)))).get("taught")
     if mark is None:
         return
@@ -101,5 +101,5 @@ def copy_learned(source: Readable, store: Store, campaign: str) -> None:
 
 
 def _place(policy: str, data: str) -> str:
-    """The mark of the snapshot of what a policy learned from some data."""
+    """The mark under which a policy's training on some data is stored."""
     return f"taught {policy} {data}"

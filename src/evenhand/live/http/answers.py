@@ -1,4 +1,4 @@
-"""What an app answers: operations, responses as JSON, and the status of each error."""
+"""Answers of an app: operations, responses as JSON, and the status of each error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Operation(NamedTuple):
-    """What an app answers, and describes."""
+    """An operation of an app, with its description."""
 
     method: str
     path: str

@@ -166,7 +166,7 @@ def several(hall: Hall, tokens: Tokens | None, lifespan: Lifespan) -> Starlette:
 
 
 def listing(hall: Hall) -> Handler:
-    """Return what answers with the list of the campaigns that a token is for."""
+    """Return the handler that lists the campaigns that a token is for."""
 
     async def campaigns(request: Request) -> Response:
         return JSONResponse([{"name": name, "path": _inside(name)} for name in _own(hall, request)])
@@ -175,7 +175,7 @@ def listing(hall: Hall) -> Handler:
 
 
 class Inside:
-    """Middleware that takes what is below `/campaigns/NAME/` to the app of the campaign.
+    """Middleware that hands requests below `/campaigns/NAME/` to the app of the campaign.
 
     Args:
         app: the app for everything else.
@@ -204,7 +204,7 @@ class Inside:
 
 
 class Shortcut:
-    """Middleware that hands requests that change something to their handlers, past layers that take a tenth of a pair.
+    """Middleware that hands requests that change something straight to their handlers, past layers that take time.
 
     Args:
         app: the app, with the same handlers; requests for it were accepted by a `Guard`.

@@ -231,7 +231,7 @@ def plain(value: object) -> None:
 
 
 def _is_fine(value: object) -> bool:
-    """Return whether a value is what most are, of which nothing is refused."""
+    """Return whether a value is of a usual type, which needs no further check."""
     kind = type(value)
     if kind is str:
         return len(value) <= LONGEST and value.isascii()  # type: ignore[arg-type, attr-defined]
@@ -407,7 +407,7 @@ def _case(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ordered(value: Any) -> Any:
-    """Return what was JSON as it comes from the log, where the names of objects are in order.
+    """Return parsed JSON in the form of the log, where the names of objects are in order.
 
     >>> list(_ordered({"b": [{"d": 1, "c": 2}], "a": 3})), _ordered({"b": [{"d": 1, "c": 2}]})
     (['a', 'b'], {'b': [{'c': 2, 'd': 1}]})

@@ -1,4 +1,4 @@
-"""Requests that change a campaign: its life, its policy, and what it forgets."""
+"""Requests that change a campaign: changes of its life, switches of its policy, and erasures."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Single:
 
 
 def operation_of(campaign: Campaign, run: Run, single: Single, *, tokens: Tokens | None, allowed: bool) -> Operation:
-    """Return what answers a request, with its description.
+    """Return the operation of a request, with its description.
 
     Args:
         campaign: the campaign.

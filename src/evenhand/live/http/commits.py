@@ -58,7 +58,7 @@ class Waiter(Generic[T]):
 
 
 class Post:
-    """Calls in the thread of a loop, which wakes up once for any number of them.
+    """A queue of calls in the thread of an event loop, which wakes up once for any number of them.
 
     Args:
         loop: the loop.
@@ -88,7 +88,7 @@ _MOST = 200  # calls per group, unless one request has more: others wait for the
 
 
 class _Told(Protocol):
-    """Whoever waits for results, such as a `Future`."""
+    """The interface of a waiter for results, such as a `Future`."""
 
     def set_running_or_notify_cancel(self) -> bool: ...
 

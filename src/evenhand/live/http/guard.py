@@ -143,7 +143,7 @@ class Guard:
         return _kind(scope["method"], given.get(b"content-type", []))
 
     def _called(self, place: Place, name: str) -> bool:
-        """Return whether a place may be asked under a name; other sites can point names at a server, but no address."""
+        """Return whether a place accepts requests under a host name, as other sites can point names at a server."""
         return name in self._hosts or place.is_open or (place.route == "/metrics" and _is_address(name))
 
 
@@ -171,7 +171,7 @@ def token_in(scope: Scope) -> Token:
 
 
 def _given(scope: Scope) -> _Given:
-    """Return the headers that are read here."""
+    """Return the headers that the guard reads."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in scope["headers"]:
         name = name.lower()
@@ -181,7 +181,7 @@ def _given(scope: Scope) -> _Given:
 
 
 def _unclear(scope: Scope, given: _Given) -> str | None:
-    """Return why others may read the length of a request in another way, None if it is clear."""
+    """Return why the length of a request is ambiguous, None if it is clear."""
     if b"transfer-encoding" in given:
         if b"content-length" in given:
             return "the request states both Content-Length and Transfer-Encoding"

@@ -1,4 +1,4 @@
-"""Lines of the log: one for each request, as JSON or text, and what else the server has to say."""
+"""Lines of the server's log: one for each request, as JSON or text, and other messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOGGERS = ("evenhand.live", "uvicorn")
 
 
 class Line(NamedTuple):
-    """What is logged about a request: nothing about its case, and no token."""
+    """The log line of a request, without anything about its case, and without its token."""
 
     request: str
     token: str | None  # the name of its token, None if it was refused

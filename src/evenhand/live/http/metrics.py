@@ -65,7 +65,7 @@ class Requests:
         times.observe(seconds)
 
     def _of(self, place: Place, status: int) -> tuple[Counter, Histogram]:
-        """Look up what counts requests; names of campaigns that are not there would be without end."""
+        """Look up the counters of a request; unknown names of campaigns share one, as there is no end of them."""
         known = place.campaign is None or place.campaign in self.names
         campaign = (place.campaign or "") if self.labelled and known else ""
         route = place.route if known else OTHER
@@ -97,7 +97,7 @@ class _Shown(Collector):
 def metrics(
     standings: Mapping[str, Sequence[Metric]], requests: Requests, quotas: Quotas, backups: Path | None = None
 ) -> str:
-    """Format where campaigns stand, the counts of requests, and what the process uses, for Prometheus.
+    """Format the states of campaigns, the counts of requests, and the resources of the process, for Prometheus.
 
     Where a server has several campaigns, each value has the label `campaign`; requests of other campaigns than these
     are left out, and so are tokens that are for none of them.

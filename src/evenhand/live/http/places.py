@@ -1,4 +1,4 @@
-"""What a path asks for: a campaign, and a route with the role that it needs."""
+"""Places on a server: the campaign and the route of a path, with the role that the route needs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEEDED: dict[str, Role | None] = {
 
 
 class Place(NamedTuple):
-    """What a path asks for."""
+    """The campaign and the route of a path."""
 
     campaign: str | None  # as it was named, whether or not there is one; None for what is of the server
     route: str
@@ -76,7 +76,7 @@ class Places:
         self._only = names[0] if len(names) == 1 else None
 
     def find(self, path: str) -> Place:
-        """Return what a path asks for."""
+        """Return the campaign and the route of a path."""
         if path.startswith(INSIDE):
             campaign, _, rest = path[len(INSIDE) :].partition("/")
             return Place(campaign, _route(f"/{rest}"))

@@ -15,7 +15,7 @@ _MINUTE = 60.0
 
 @dataclass
 class _Left:
-    """What is left of a quota."""
+    """The rest of a quota."""
 
     quota: float
     left: float

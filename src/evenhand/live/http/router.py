@@ -1,4 +1,4 @@
-"""The routes of a campaign for an app of FastAPI, which only whoever has one needs."""
+"""The routes of a campaign for a FastAPI app of your own."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ GUARDED = tuple(single.route for single in _SINGLES if single.guarded)
 def operations(
     hall: Hall, name: str, known: bool, tokens: Tokens | None, *, allowed: Container[str]
 ) -> list[Operation]:
-    """Return what is answered about one campaign, as it is at present; access control is up to the caller.
+    """Return the operations of one campaign, as it is at present; access control is up to the caller.
 
     Args:
         hall: the campaigns of the server.
@@ -125,12 +125,12 @@ def _which(request: Request, campaign: str) -> int | str:
 
 
 def _by_anyone(made_of: Callable[[object], bodies.Verb]) -> Maker:
-    """Leave out who asks."""
+    """Make a handler that ignores who asks."""
     return lambda body, _: made_of(body)
 
 
 def _handler(served: Served, made_of: Maker, quotas: Quotas | None) -> Handler:
-    """Make what answers a body, or a list of bodies in one transaction, which the quota of a token may limit."""
+    """Make the handler of a body, or of a list of bodies in one transaction, which the quota of a token may limit."""
     commits = served.commits
 
     async def handle(request: Request) -> Response:

@@ -264,7 +264,7 @@ def link(paths: Schema) -> None:
 
 
 def _links(paths: Schema, prefix: str) -> Schema:
-    """Return what may follow a decision, nothing where the routes with a prefix are not those of a campaign."""
+    """Return the links from a decision to later requests, none where the routes with a prefix are not of a campaign."""
     found: Schema = {}
     for name, (path, method, carried) in _NEXT.items():
         operation = paths.get(f"{prefix}{path}", {}).get(method)

@@ -144,7 +144,7 @@ def _free(host: str, port: int) -> Iterator[None]:
 
 @contextmanager
 def _settled() -> Iterator[None]:
-    """Leave what is there by now out of searches for garbage, as one of all takes a tenth of a second."""
+    """Freeze all objects for the garbage collector, as a search of all of them takes a tenth of a second."""
     gc.collect()
     gc.freeze()
     try:

@@ -1,4 +1,4 @@
-"""A campaign that is served: whether it is ready, and what is read of it beside requests."""
+"""A campaign that is served: its readiness, and the reports that are read from it beside requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BUSY = "the store cannot be written, or its clock jumped"
 
 
 class _Undone(Exception):
-    """Rolls the trial back."""
+    """An exception that rolls back the trial write."""
 
 
 class Readiness:
@@ -168,7 +168,7 @@ class Served:
 
 
 def _beside(call: Callable[[], T]) -> T:
-    """Call what takes long while others decide."""
+    """Call a function that takes long, with short turns of threads so that others can decide."""
     with short_turns():
         return call()
 

@@ -137,7 +137,7 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
 
 
 def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
-    """Open a campaign, and print what it warns of, and which options it does not use."""
+    """Open a campaign, and print its warnings and the options that it does not use."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
         made = _retry(lambda: _opened(problem_path, store, name, opening, pool))
@@ -170,7 +170,7 @@ def _retry(call: Callable[[], Campaign]) -> Campaign:
 
 
 def _note_others(before: Collection[str], named: Collection[str]) -> None:
-    """Say what else the store has where a campaign begins there, as a mistyped name begins one with whole budgets."""
+    """Print a note on other campaigns in the store where one begins, as a mistyped name begins a new one."""
     others = [name for name in before if name not in named]
     if others and not set(named) <= set(before):
         print(f"note: the store has {others} as well; --campaign NAME continues one of them", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The ledger of a pool: what is granted, settled and shared."""
+"""The ledger of a pool: grants to campaigns, their settlement, and each campaign's share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _YOUNG = 0.05  # of the rounds of a campaign: before, its use says nothing
 
 
 class Need(NamedTuple):
-    """What a campaign used of an outcome, spent or held, in so many rounds, and how many rounds it still expects."""
+    """A campaign's use of an outcome, spent or held, in its rounds so far, and the rounds that it still expects."""
 
     used: float
     rounds: int
@@ -25,14 +25,14 @@ class Need(NamedTuple):
     horizon: int  # of all its rounds, also of those that an end before left out
 
     def most(self, even: float) -> float:
-        """Return what it may have for the rounds left, where an even part is so much per round."""
+        """Return the most that the campaign may have for its remaining rounds, given an even amount per round."""
         if self.rounds < _YOUNG * (self.rounds + self.left):
             return float("inf")
         return max(_SLACK * self.used / max(self.rounds, 1), _LEAST * even) * self.left
 
 
 def moves(units: int, left: int) -> int:
-    """Return what moves of some units, beside so many that a campaign has left or should have: all of them, or none.
+    """Return the units to move: all, or none if they are few beside those that a campaign has left or should have.
 
     >>> moves(100, 1000), moves(10, 1000)
     (100, 0)
@@ -41,7 +41,7 @@ def moves(units: int, left: int) -> int:
 
 
 def share(total: float, rounds: int, each: Mapping[str, Need], campaign: str) -> float:
-    """Return what a campaign should have of a total: what it used, and its part of what all of them left.
+    """Return the part of a total that a campaign should have: what it used, and its share of what all of them left.
 
     Equation: used_c + min(most_c, x left_c), with one level x of budget per round for all campaigns, so that the parts
     add up to the total. Where no most_c binds, x is what is left by the rounds left. What a campaign will not need at
@@ -92,7 +92,7 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Where a campaign stands, as its own log says.
+    """The standing of a campaign, by its own log.
 
     Args:
         seq: the last event of its log.
@@ -146,7 +146,7 @@ class Line:
     ended: bool = False
 
     def with_report(self, report: Report) -> Line:
-        """Return the books with where the campaign stands by a report."""
+        """Return the books with the standing of the campaign by a report."""
         used, rounds = dict(report.used), report.rounds
         stands = replace(self, seq=report.seq, used=used, rounds=rounds, left=report.left, horizon=report.horizon)
         return replace(stands, restores=report.chain, ended=report.ended)
@@ -198,7 +198,7 @@ class Ledger:
         return Lease(pool=self.name, pool_id=self.id, id=log, exponents=exponents, taken=none, returned=none)
 
     def free(self, outcome: str) -> float:
-        """Return what is granted to no campaign, below 0 if the log of the pool was replaced by an older one."""
+        """Return the amount that is granted to no campaign, below 0 if an older log replaced that of the pool."""
         return math.ldexp(self._free(outcome), exponent(self.totals[outcome]))
 
     def _free(self, outcome: str) -> int:
@@ -207,7 +207,7 @@ class Ledger:
         return whole - sum(z.granted[outcome] - z.collected[outcome] + z.lost[outcome] for z in lines)
 
     def settled(self, campaign: str, report: Report) -> Line:
-        """Return the books of a campaign after its report: what it returned is collected, and its share granted.
+        """Return the books of a campaign after its report: returned units are collected, and its share granted.
 
         A grant that is not taken in yet counts as lent, so that two workers who ask at once get it once.
 
@@ -232,7 +232,7 @@ class Ledger:
         return replace(line, granted=granted)
 
     def restored(self, campaign: str, report: Report) -> Ledger:
-        """Return the books once the log of a campaign is an older copy, which does not know what was used since.
+        """Return the books once the log of a campaign is an older copy, which lacks the use since then.
 
         That is taken from the part of the campaign, and given to no other one, as it was spent.
 
@@ -256,7 +256,7 @@ class Ledger:
         return self.entered(campaign, replace(line, lost=lost, collected=collected).with_report(report))
 
     def target(self, campaign: str, outcome: str) -> int:
-        """Return what a campaign should have of an outcome, in units, by the last reports of all of them."""
+        """Return the amount of an outcome that a campaign should have, in units, by the last reports of all of them."""
         each = {n: Need(z.used[outcome], z.rounds, z.left, z.horizon) for n, z in self.lines.items()}
         # One unit more than the floor, as a campaign has to have what it used.
         unit = exponent(self.totals[outcome])
@@ -264,7 +264,7 @@ class Ledger:
         return units(share(self.totals[outcome] - lost, self.rounds, each, campaign), unit) + 1
 
     def owed(self, campaign: str, lease: Lease) -> dict[str, int]:
-        """Return what a campaign that reported just now has beyond its target, in units, by outcome."""
+        """Return the amounts that a campaign that reported just now has beyond its target, in units, by outcome."""
         held = lease.held
         return {name: max(held[name] - self.target(campaign, name), 0) for name in self.totals}
 
@@ -284,7 +284,7 @@ class Ledger:
 
 
 def body_of(campaign: str, line: Line) -> dict[str, Any]:
-    """Return what the event of a pool says about a campaign."""
+    """Return the body of a pool's event about a campaign."""
     return {"campaign": campaign, **asdict(line)}
 
 
@@ -297,7 +297,7 @@ _NEWS = 0.02  # of the rounds of a campaign, after which its report is written t
 
 
 def books(name: str, events: Iterable[Event]) -> Ledger:
-    """Return the books that the events of a pool say.
+    """Return the books by the events of a pool.
 
     Raises:
         Conflict: they are those of a campaign.

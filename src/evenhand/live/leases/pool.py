@@ -99,7 +99,7 @@ class Pool:
         return books(self.name, self.store.scan(self.name))
 
     def settle(self, campaign: str, report: Report, *, behind: int = 0) -> Ledger:
-        """Enter the report of a campaign, collect what it returned, and grant its share; returns the books after it.
+        """Enter the report of a campaign, collect returned units, and grant its share; returns the books after it.
 
         Args:
             campaign: its name.
@@ -165,7 +165,7 @@ def list_pool(url: str, name: str | None) -> str:
 
 
 def ledger_text(ledger: Ledger) -> str:
-    """Say what a pool granted, and what is free."""
+    """Return the grants and the free amounts of a pool as text."""
     lines = [f"pool {ledger.name}: {ledger.rounds:,} rounds expected"]
     for outcome, total in ledger.totals.items():
         unit = exponent(total)

@@ -59,7 +59,7 @@ def settle_lease(campaign: Campaign, pool: Pool) -> bool:
 
 
 def later(campaign: str, report: Report, ledger: Ledger) -> Lease:
-    """Return the lease after all grants, or else after the return of what the campaign does not need.
+    """Return the lease after all grants, or else after the return of units that the campaign does not need.
 
     Args:
         campaign: its name.
@@ -103,7 +103,7 @@ def switched(campaign: Campaign, lease: Lease) -> bool:
 
 
 def _report(fold: Fold) -> Report | None:
-    """Return where a campaign stands, None if it has no lease."""
+    """Return the report of a campaign, None if it has no lease."""
     lease = lease_of(fold.encoder)
     if lease is None:
         return None
@@ -121,7 +121,7 @@ def _report(fold: Fold) -> Report | None:
 
 
 def used(fold: Fold, names: Mapping[str, Any]) -> dict[str, float]:
-    """Return what a campaign used, spent or held, of the budgets that it leases."""
+    """Return the use by a campaign, spent or held, of the budgets that it leases."""
     accounts = fold.policy.status(fold.state).accounts
     return {name: max(accounts[name].total - accounts[name].left, 0.0) for name in names}
 

@@ -1,1 +1,1 @@
-"""The log of a campaign: events, ids, the life of a campaign, and what a log proves."""
+"""The log of a campaign: events, ids, the life of a campaign, and the proof that a log is undamaged."""

@@ -71,7 +71,7 @@ class Busy(EvenhandError, OSError):
 
 
 class Leap(Busy):
-    """The clock is far ahead of the log: somebody has to set it right, or to accept it."""
+    """The clock is far ahead of the log: it has to be set right, or accepted."""
 
 
 class Damaged(EvenhandError):

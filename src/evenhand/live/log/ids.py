@@ -24,7 +24,7 @@ _FAR = 10**12  # events that no log has
 
 
 class Lost(Unknown):
-    """The decision is not in the log, which was restored from a backup of before it."""
+    """The decision is not in the log, which was restored from a backup made before it."""
 
 
 class Restored(NamedTuple):
@@ -45,7 +45,7 @@ class Restored(NamedTuple):
 
     @property
     def gap(self) -> str:
-        """From when on decisions may be missing, in words."""
+        """The time since when decisions may be missing, in words."""
         return f"decisions after event {self.number - 1}, of {written(self.since)}, may be missing"
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ what came after event 4, of 1970-01-01 00:00:00 UTC
         return Ids(tuple(map(Restored.of, store.scan(campaign, kinds=("restored",)))))
 
     def then(self, event: Event, used: Mapping[str, float] | None = None) -> Ids:
-        """Return the ids after an event `restored`, at which so much was used of each budget."""
+        """Return the ids after an event `restored`, which states the use of each budget at that time."""
         return Ids((*self.restores, Restored.of(event)), (*self.used, used or {}))
 
     def of(self, number: int) -> int:
@@ -127,6 +127,6 @@ what came after event 4, of 1970-01-01 00:00:00 UTC
 
     @property
     def note(self) -> str:
-        """What is said of a decision that is not in the log: it may be lost; empty where the log was never restored."""
+        """The note on a decision that is not in the log: it may be lost; empty where the log was never restored."""
         last = self.restores[-1] if self.restores else None
         return "" if last is None else f"; the log was restored on {written(last.at)}, and {last.gap}"

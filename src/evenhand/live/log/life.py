@@ -116,7 +116,7 @@ class Life:
 
 
 def fate_of(expired: Event, opened: OnExpiry) -> OnExpiry:
-    """Return the fate of what an expired decision reserves; its event states it where it is not as it was opened.
+    """Return the fate of the amounts of an expired decision; its event states it where it differs from the opening.
 
     >>> fate_of(Event(9, "expired", 3, None, 0, "{}"), "hold")
     'hold'

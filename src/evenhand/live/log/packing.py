@@ -137,14 +137,14 @@ def closed(body: dict[str, Any], context: Context, policy: Policy, t: Floats) ->
 
 
 def foreign(body: dict[str, Any], context: Context, policy: Policy, state: PolicyState) -> Decision:
-    """Decode a decision of another policy as a forced decision at this policy's prices; it carries nothing."""
+    """Decode a decision of another policy as a forced decision at this policy's prices, whose `carried` is empty."""
     own = (decide_late if "late" in body else Policy.decide)(policy, state, context)
     stored = {"s": own.shares[0], "w": own.prices[0], "q": own.row_prices[0], "c": 0.0 * own.carried[0]}
     return unpack({**body, **stored, "f": 1}, context, policy, state.t)
 
 
 def renewed(old: Decision, made: Decision) -> Decision:
-    """Return a decision that waits as another policy makes it, with the time and the receipt that it has."""
+    """Return a waiting decision as another policy makes it, with its own time and receipt."""
     number = old.id.copy()
     number[2] = checksum(made.plays, made.counted, old.time, made.groups, made.known)
     return made._replace(time=old.time, id=number)

@@ -1,4 +1,4 @@
-"""What a log proves of itself by its hashes, and a fence against an older copy of it."""
+"""The proof that a log is undamaged, by its hashes, and a fence against an older copy of it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Proof:
-    """The last event of a log, and what contradicts its hashes, its files, or a head that was kept elsewhere."""
+    """The last event of a log, and contradictions to its hashes, its files, or a head that was kept elsewhere."""
 
     head: Head | None  # None where the log is empty
     faults: tuple[str, ...]
@@ -134,7 +134,7 @@ class _Erasures:
                 self._named |= {seq for seq in named if seq >= self.first}
 
     def is_false(self, event: Event) -> bool:
-        """Return whether the personal part of an event differs from what was sealed."""
+        """Return whether the personal part of an event differs from the sealed one."""
         if event.seal == b"" or event.own is None:
             return (event.own, event.salt) != (None, None) or (event.seal != b"" and event.key is not None)
         return sealed(event.salt or b"", event.key, event.own) != event.seal

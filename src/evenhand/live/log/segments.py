@@ -15,7 +15,7 @@ LINK = "before"  # the mark of the snapshot of a segment that has the number and
 
 
 class Segment(NamedTuple):
-    """What the event `sealed` says of the file to which it moved events."""
+    """The file to which a seal moved events, as the event `sealed` describes it."""
 
     number: int  # of the event
     at: int  # when, in microseconds since 1970

@@ -94,7 +94,7 @@ def digest_of(campaign: str, key: str) -> bytes:
 
 
 def digested(campaign: str) -> str:
-    """Return what stands before a key of a campaign in the text of its digest."""
+    """Return the text that precedes a key of a campaign in the input of its digest."""
     return f"{len(campaign)} {campaign} "
 
 
@@ -103,7 +103,7 @@ class Sealing(Protocol):
     """A transaction of a store out of which old events can be moved."""
 
     def unload(self, last: int, waiting: Collection[int], emptied: Sequence[int]) -> None:
-        """Remove decisions up to an event, and what is about them, but keep digests of their keys.
+        """Remove decisions up to an event, with the events about them, but keep digests of their keys.
 
         What waits stays, and what an event after the last one is about; so do events of other kinds. Snapshots of fewer
         events are removed. The last event is of kind "sealed", and says `last`.
@@ -152,7 +152,7 @@ class Scrubbing(Protocol):
     """A store whose files contain traces of erased data until they are cleaned."""
 
     def scrub(self) -> None:
-        """Remove what no event has any more from the files.
+        """Remove erased data from the files.
 
         Raises:
             Busy: another process reads the store, or holds its lock.
@@ -229,7 +229,7 @@ class SelfChecking(Protocol):
     """A store that can check its own files; others have `evenhand.live.log.proof` alone."""
 
     def damage(self) -> Sequence[str]:
-        """Return what is wrong with the store's files, as sentences."""
+        """Return the faults of the store's files, as sentences."""
 
 
 @runtime_checkable
@@ -284,7 +284,7 @@ def is_secret(url: str) -> bool:
 
 
 def shown_url(url: object) -> str:
-    """Return what was stated as a URL as text for a message; possible passwords in it are not repeated."""
+    """Return a stated URL as text for a message; possible passwords in it are not repeated."""
     if isinstance(url, str) and is_secret(url):
         return f"{url.partition(':')[0]!r} and more, which may have a password"
     return repr(url)

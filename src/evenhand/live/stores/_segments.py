@@ -156,7 +156,7 @@ class Segments:
 
 
 class _Log:
-    """The log of one campaign as it was when it was read first, in which no time passes, so that nothing expires."""
+    """The log of one campaign as of its first reading, in which no time passes, so that nothing expires."""
 
     now = 0
 
@@ -183,7 +183,7 @@ class _Log:
 
 
 class Archive:
-    """Reads the logs of another store; snapshots are read and not kept, and what is overdue does not expire."""
+    """Reads the logs of another store; snapshots are read and not kept, and overdue decisions do not expire."""
 
     only_read = True
 

@@ -282,7 +282,7 @@ class Turns:
         self._shut()
 
     def _at_once(self) -> bool:
-        """Take the turn if nobody has it or waits for it; the gate may be ours afterwards."""
+        """Take the turn if it is free and nobody waits for it; this thread may hold the gate afterwards."""
         with self._changed:
             if self._standing:
                 return False

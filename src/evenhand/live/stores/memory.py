@@ -32,7 +32,7 @@ class _Book:
             self.about.setdefault(event.ref, []).append(event)
 
     def without(self, erased: Collection[int], moved: Collection[int] = ()) -> _Book:
-        """Return the same book without some events, and the personal parts of some; readers may be at work on this."""
+        """Return a copy without some events and the personal parts of some; readers may be at work on this book."""
         found = _Book()
         for event in self.events:
             if event.seq not in moved:

@@ -90,7 +90,7 @@ def readable(url: object) -> Readable:
 
 @contextmanager
 def _first() -> Iterator[None]:
-    """Say of a store that cannot be opened that its URL may be wrong: there is nothing yet to be said again."""
+    """Name a wrong URL as a possible cause in the error of a store that cannot be opened."""
     try:
         yield
     except Busy as error:
@@ -107,7 +107,7 @@ def connect_to_read(url: object, segments: Path | None = None) -> Archive:
 
 
 class Place(NamedTuple):
-    """Where the whole log of a campaign is: its store, or its URL, and the folder of its segments.
+    """The place of the whole log of a campaign: its store, or its URL, and the folder of its segments.
 
     >>> Place("sqlite:///shop.db", "segments").segments
     'segments'

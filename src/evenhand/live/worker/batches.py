@@ -172,7 +172,7 @@ class Together(Generic[T]):
         return [call.told(z) if isinstance(z, Reply) else z for call, z in each_]
 
     def _each(self, verbs: Verbs, what: Callable[..., Any], places: Sequence[int]) -> list[Any]:
-        """Ask something about some of the calls; each has its result or its own error."""
+        """Apply a function to some of the calls; each has its result or its own error."""
         asks = [partial(what, verbs, self._calls[place], place) for place in places]
         return each(verbs.log, asks, verbs.worker)
 
@@ -239,7 +239,7 @@ def run(worker: Worker, calls: Sequence[Callable[[Verbs], Any]]) -> list[Any]:
 
 
 def in_parts(calls: Sequence[Callable[[Verbs], T]]) -> list[Callable[[Verbs], Any]]:
-    """Return calls in order, those in a row that are frozen as one."""
+    """Return calls in order, with frozen ones in a row joined into one."""
     found = list[Callable[[Verbs], Any]]()
     for is_frozen, some in groupby(calls, lambda call: getattr(call, "frozen", False) is True):
         row = list(some)

@@ -1,4 +1,4 @@
-"""A clock far ahead of the log, which is refused when a campaign is opened unless somebody accepts it."""
+"""A clock far ahead of the log, which is refused when a campaign is opened unless it is accepted."""
 
 from __future__ import annotations
 

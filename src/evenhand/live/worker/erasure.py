@@ -40,7 +40,7 @@ _COUNTED = 10_000  # decisions that a status of a rule counts at most
 
 @dataclass(frozen=True, kw_only=True)
 class Erasure:
-    """What was erased, and what was not; `print` shows it as a sentence."""
+    """The result of an erasure; `print` shows it as a sentence."""
 
     decisions: tuple[int, ...]  # the ids of those that were erased
     waiting: int = 0  # decisions before the date that still wait for their outcomes, and were left
@@ -180,7 +180,7 @@ def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
 
 
 def scrub(worker: Worker) -> None:
-    """Clean the files of the store of what was erased.
+    """Clean the files of the store of erased data.
 
     Raises:
         Busy: another process reads the store; what was erased is not in the log, but in pages that nothing reads.
@@ -233,7 +233,7 @@ BY = "retention"
 
 @dataclass(frozen=True)
 class Run:
-    """What the log says of the latest turn of a run.
+    """The latest turn of a run, by the log.
 
     Args:
         at: when, in microseconds since 1970.
@@ -315,7 +315,7 @@ class Retention:
         return False
 
     def _last(self) -> Run | None:
-        """Return what the log says of the latest turn, None if nothing was erased by a rule."""
+        """Return the latest turn by the log, None if nothing was erased by a rule."""
         for event in self._worker.store.scan(self._worker.name, self._seen, ("erased",)):
             body, self._seen = read(event._replace(own=None)), event.seq
             if "until" in body:
@@ -337,7 +337,7 @@ class Retention:
                 yield event
 
     def _due(self, last: Run | None, until: int) -> Iterator[Event]:
-        """Yield those that do not wait for their outcomes, after those that this worker erased in the same run."""
+        """Yield the old decisions that do not wait, after those that this worker erased in the same run."""
         if last is not None and last.more and self._reached[0] == until:
             last = replace(last, start=max(last.start, self._reached[1]))
         return (event for event in self._old(last, until) if event.seq not in self._worker.fold.pending)
@@ -375,6 +375,6 @@ class Retention:
 
 
 def _still(worker: Worker, refs: list[int], log: Transaction) -> list[Event]:
-    """Return those decisions that have cases, do not wait and are in no segment, as a transaction sees them."""
+    """Return the given decisions that have cases, do not wait and are in no segment, as a transaction sees them."""
     events = (log.get(ref) for ref in refs if ref > worker.fold.sealed)
     return [e for e in events if e is not None and not is_erased(e) and e.seq not in worker.fold.pending]

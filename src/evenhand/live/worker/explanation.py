@@ -96,7 +96,7 @@ def _recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
 
 
 class Explained(NamedTuple):
-    """What a policy says of a decision that it made."""
+    """The explanation of a decision by the policy that made it."""
 
     text: str  # prices, worths and limits, as `Policy.explain` says them
     why: Why | None  # the features that made the play worth more; None where the model cannot say

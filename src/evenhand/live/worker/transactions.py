@@ -83,7 +83,7 @@ class Exclusive:
         self._told_at = 0.0
 
     def pass_on(self) -> None:
-        """Tell the holder what another thread was told while it waited: else it would wait as long once more.
+        """Raise the error that another thread met while this one waited, which would otherwise wait as long once more.
 
         Raises:
             Busy: the store could not be written when this thread had waited for a while already.
@@ -138,7 +138,7 @@ _CALLS = 200  # calls per transaction: others wait for its end
 
 
 class _Call(Generic[C, T]):
-    """A call of one thread, and what it came to."""
+    """A call of one thread, with its result or its error."""
 
     def __init__(self, verb: C) -> None:
         self.verb, self.is_done, self.since = verb, False, monotonic()
@@ -318,7 +318,7 @@ class Gathered:
 
 
 def gathered(log: Transaction, keys: Iterable[str], calls: int) -> Gathered | None:
-    """Return a transaction that collects the events that so many calls append; None if that is of no use."""
+    """Return a transaction that collects the events of a number of calls; None if that is of no use."""
     asked = list(keys)
     return Gathered(log, asked) if max(calls, len(asked)) > 1 and isinstance(log, Gathering) else None
 

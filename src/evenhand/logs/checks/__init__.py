@@ -1,4 +1,4 @@
-"""What is wrong with a log, in a sentence each: found before anything is computed from it.
+"""Checks of a log before anything is computed from it, each of which states its finding in a sentence.
 
 Each check returns a sentence, or None if it finds nothing. Those that test for chance err in less than one of 1,000
 right logs, whatever the number of actions and columns: they divide this among all that they look at.

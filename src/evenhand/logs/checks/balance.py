@@ -1,4 +1,4 @@
-"""Whether columns depend on the action, so that they cannot have been known before: averages differ under actions."""
+"""The check of balance: columns that depend on the action cannot have been known before it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stated_under(columns: Columns, action: Names, found: tuple[Look, ...]) -> di
 
 
 def drawn_by(columns: Columns, action: str, chances: str, decimal: str) -> bool:
-    """Whether a column may be what was drawn with the probabilities of another.
+    """Whether a column may hold draws with the probabilities of another one.
 
     Equation: mean_i 1[a_i = a] / p_i is 1 for every action a that can always be drawn, up to four standard errors.
     """

@@ -1,4 +1,4 @@
-"""Whether a budget decides anything: one that pays for the dearest action in every round does not."""
+"""The check of budgets: one that pays for the dearest action in every round never binds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.problem.problem import Problem
 
 
 def budget(problem: Problem, most: Mapping[str, float], rounds: float) -> str | None:
-    """Say which budget never binds, as no action uses more of it in so many rounds.
+    """Say which budget never binds, as no action uses more of it in the given rounds.
 
     Args:
         problem: that states budgets.

@@ -67,7 +67,7 @@ def _outside(log: Drawn, whole: Mapping[str, str | None], never: Mapping[int, Bo
 
 
 def scope(checks: Checks) -> str:
-    """Say what numbers are of, in front of a sentence, if rows were dropped or clipped; nothing otherwise.
+    """Return words that say which rows numbers are of, if rows were dropped or clipped; else an empty text.
 
     >>> scope({"dropped": "9 rows were dropped", "clipped": None}), scope({})
     ('Of the rows that were kept: ', '')

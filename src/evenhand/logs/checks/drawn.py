@@ -1,4 +1,4 @@
-"""What checks read of a log, and how far sums of weights may be from what is expected of them."""
+"""The data of a log that checks read, and how far sums of weights may be from their expectations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Drawn:
     holes: Mapping[int, Bools] = field(default_factory=dict)
 
     def columns(self) -> Iterator[Feature]:
-        """Yield all that should have been known before acting: features, and what is foreseen."""
+        """Yield the columns that should have been known before acting: features, and known outcomes that vary."""
         yield from self.features()
         yield from (Feature(name, None, z, "known before acting") for name, z in self.foreseen.items())
 
@@ -87,7 +87,7 @@ class Drawn:
         return self if kept.all() else self.of(kept)
 
     def of(self, rows: Bools | slice) -> Drawn:
-        """Some of the rows."""
+        """Return some of the rows."""
         return replace(
             self,
             actions=self.actions[rows],
@@ -140,7 +140,7 @@ class Drawn:
 def foreseen(
     problem: Problem, known: Floats, columns: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, Floats]:
-    """Return what differs between the cases of a log in known outcomes, `(N,A,L)->(N)` by column.
+    """Return the differences between the cases of a log in known outcomes, `(N,A,L)->(N)` by column.
 
     Args:
         problem: with the names of actions and of known outcomes.
@@ -158,7 +158,7 @@ def foreseen(
 
 
 def quantile(cells: int, error: float = ERROR) -> float:
-    """Return how many standard errors none of so many averages exceeds, except with a small chance (Bonferroni).
+    """Return the standard errors that none of several averages exceeds, except with a small chance (Bonferroni).
 
     >>> round(quantile(1, 0.05), 2), round(quantile(30), 2)
     (1.96, 4.15)

@@ -1,4 +1,4 @@
-"""Whether a log can tell what other actions would have brought in all kinds of cases, by pairs of columns as well."""
+"""The check of overlap: all kinds of cases, also by pairs of columns, need some chance of every action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the stated propensities are those by which actions were drawn: overall, and in every group."""
+"""The check of propensities: actions have to be drawn by those that are stated, overall and in every group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether rows of a log are of the same customer though no cluster is declared, and whether one value makes a scale."""
+"""Checks for rows of the same customer without a declared cluster, and for a single value that sets a scale."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROUNDING = 1e-9  # of a logarithm: closer ones are of values as far to either s
 
 
 def is_owner(column: str) -> bool:
-    """Whether a column is named like whom a row is about.
+    """Whether the name of a column suggests that it identifies customers.
 
     >>> is_owner("customer_id"), is_owner("userId"), is_owner("id"), is_owner("customer_age"), is_owner("campaign_id")
     (True, True, False, False, False)
@@ -53,7 +53,7 @@ def repeats(names: Names, missing: Collection[str] = ()) -> Clusters | None:
 
 
 def alike(clusters: Clusters, terms: Mapping[str, Floats]) -> float:
-    """Return by how much clusters multiply the variance of the mean of some terms, `(N)` each; 1 if chance explains it.
+    """Return the factor by which clusters multiply the variance of the mean of some terms; 1 if chance explains it.
 
     Equation: with the sums S_g and e_i of a term less its mean, sum_g S_g^2 / sum_i e_i^2. Without anything in common,
     the sum of products of pairs has mean 0, and the variance 2 sum_g [(sum_i e_i^2)^2 - sum_i e_i^4].
@@ -78,7 +78,7 @@ def undeclared(
     outcomes: Floats,
     missing: Collection[str] = (),
 ) -> tuple[Clusters | None, str | None]:
-    """Return what rows have in common with those of the same value of a column, and say so; None if nothing is found.
+    """Return the clusters of a column whose rows have something in common, with a sentence; None if nothing is found.
 
     Compared are whether the most frequent action was played, and the outcomes less their means under the action played.
 

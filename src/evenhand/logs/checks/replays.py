@@ -1,4 +1,4 @@
-"""The checks of a log before a replay: propensities far from the shares of actions are refused; what averages say."""
+"""Checks of a log before a replay: propensities far from the shares of actions are refused; averages as logged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evenhand.report.quantities import objective_name
 
 
 def drawn_of(problem: Problem, encoded: Encoded) -> Drawn:
-    """Return what checks read of an encoded log."""
+    """Return the data of an encoded log that checks read."""
     return Drawn(
         names=problem.actions,
         actions=encoded.actions,
@@ -75,7 +75,7 @@ def of_replay(problems: Sequence[Problem], encoded: Encoded) -> Checks:
 
 
 def averages(p: Problem, encoded: Encoded) -> str:
-    """Say what a round brings as logged, and if everybody gets the same, by averages that are weighted by 1 / p."""
+    """State the average of a round as logged, and under each single action by averages that are weighted by 1 / p."""
     name, w, logged = objective_name(p), 1.0 / encoded.propensities, _logged(p, encoded)
     y = np.stack([logged[outcome] for outcome in p.objective.outcomes], 1)
     whole = amount(float(p.objective.value(y.mean(0))))
@@ -89,7 +89,7 @@ def averages(p: Problem, encoded: Encoded) -> str:
 
 
 def _logged(p: Problem, encoded: Encoded) -> dict[str, Floats]:
-    """Return what was logged of every outcome, `(N)` each."""
+    """Return the logged values of every outcome, `(N)` each."""
     known = p.declared[None] if encoded.known is None else encoded.known
     of_played = known[np.arange(len(encoded.actions)) % len(known), encoded.actions]
     amounts = p.amounts(of_played, encoded.outcomes)

@@ -1,4 +1,4 @@
-"""How contexts of a plan are read: which columns are outcomes of actions, and which are groups."""
+"""The reading of a plan's contexts: which columns are outcomes of actions, and which are groups."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _value(values: Any, row: int) -> object:
 
 
 def spread(rows: int, count: int, luck: Floats) -> Ints:
-    """Return rows, spread over all of them, one from each of as many parts: all if there are no more, `(n)->(n)`.
+    """Return evenly spread rows, one from each of n equal parts; all rows if there are no more, `(n)->(n)`.
 
     >>> spread(10, 5, np.full(5, 0.5)).tolist(), spread(3, 5, np.full(5, 0.5)).tolist()
     ([1, 3, 5, 7, 9], [0, 1, 2])

@@ -1,4 +1,4 @@
-"""Where the contexts of a plan are: arrays, data frames, Parquet files or Dask partitions, read in parts, in order."""
+"""Sources of a plan's contexts: arrays, data frames, Parquet files or Dask partitions, read in parts, in order."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Files:
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """A data frame of Dask: jobs go to its partitions, and sums come back, in whatever way Dask is told to run them."""
+    """A data frame of Dask: jobs go to its partitions, and sums come back, by the scheduler of Dask."""
 
     frame: Any
 
@@ -203,7 +203,7 @@ class Source(Protocol):
         """Whether there are values of an outcome under any action."""
 
     def over(self, reading: Reading, job: Job) -> Sums:
-        """Add what a job finds in every part, in the order of the parts."""
+        """Sum the results of a job over all parts, in the order of the parts."""
 
     def sample(self, reading: Reading, count: int, seed: int) -> Block:
         """Read a sample of contexts, spread over all."""

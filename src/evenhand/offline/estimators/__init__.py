@@ -1,4 +1,4 @@
-"""Estimators of what a policy is worth in a log, a file each; `base` has their contract."""
+"""Estimators of the value of a policy by a log, a file each; `base` has their contract."""
 
 from evenhand.core import registry
 from evenhand.offline.estimators.base import Estimator as Estimator

@@ -1,4 +1,4 @@
-"""The contract of estimators: what they get of a log and a policy, and what they return."""
+"""The contract of estimators: a sample of a log and a policy, and the average that they return."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRINTED = ("ips", "snips", "direct_method", "switch")  # by default, beside the 
 
 
 class FoldMoves(NamedTuple):
-    """By how much folds change totals of a policy that was planned by the log, `(K,K)` each, as of `planned.moves`."""
+    """The amounts by which folds change totals of a policy planned by the log, `(K,K)` each, as of `planned.moves`."""
 
     scored: Floats = STILL  # of the outcome, by scores
     weighted: Floats = STILL  # of the outcome, by weights
@@ -63,22 +63,22 @@ class Sample:
 
     @cached_property
     def weights(self) -> Floats:
-        """How many rows each row represents under the policy, `->(N)`."""
+        """The number of rows that each row represents under the policy, `->(N)`."""
         return weights(self.policy, self.actions, self.propensities)
 
     @cached_property
     def model(self) -> Floats:
-        """What the policy is predicted to bring in every row, `->(N)`."""
+        """The predicted outcome of the policy in every row, `->(N)`."""
         return np.asarray((self.policy * self.predicted).sum(1))
 
     @cached_property
     def scored(self) -> Floats:
-        """What the policy brings in every row by `scores`, `->(N)`."""
+        """The score of the policy in every row, by `scores`, `->(N)`."""
         return np.asarray((self.policy * self.scores).sum(1))
 
     @cached_property
     def missed(self) -> Floats:
-        """By how much the outcome exceeds its prediction, 0 where an action cannot be played any more, `->(N)`."""
+        """The outcome minus its prediction, 0 where an action cannot be played any more, `->(N)`."""
         rows = np.arange(len(self.y)) % len(self.predicted)
         return np.where(self.actions >= 0, self.y - self.predicted[rows, self.actions], 0.0)
 

@@ -13,7 +13,7 @@ from evenhand.offline.scores import Average
 @named("X18", source="Dudik, Langford & Li 2011, Section 2 (direct method)")
 @dataclass(frozen=True)
 class DirectMethod:
-    """What the model predicts for the policy, without a correction.
+    """The model's prediction for the policy, without a correction.
 
     Equation: mean_i sum_a pi_ia q_ia. The bias is that of the model, which nothing in the estimate tells; its influence
     is that of the rows at fixed predictions.

@@ -1,4 +1,4 @@
-"""The doubly robust estimator: a model of outcomes, corrected by what it missed."""
+"""The doubly robust estimator: a model of outcomes, corrected by its weighted errors in the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.offline.scores import Average
 @named("X18", source="Robins, Rotnitzky & Zhao 1994; Dudik, Langford & Li 2011, Equation 1")
 @dataclass(frozen=True)
 class DoublyRobust:
-    """What the model predicts for the policy, corrected by what it missed where the log shows it.
+    """The model's prediction for the policy, corrected by its weighted errors in the log.
 
     Equation: mean_i [sum_a pi_ia q_ia + w_i (y_i - q_i(a_i))], by `scores`. Unbiased with known propensities, whatever
     the model predicts, if it has not seen the row: see `cross_fit`.

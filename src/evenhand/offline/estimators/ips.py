@@ -1,4 +1,4 @@
-"""Inverse propensities: rows count by how much oftener the policy plays what was logged."""
+"""Inverse propensities: a row counts by the policy's probability of its action over the logged one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.offline.scores import Average
 @named("X18", source="Horvitz & Thompson 1952, Equation 7")
 @dataclass(frozen=True)
 class IPS:
-    """The average of outcomes with weights, which are inverse propensities where the policy plays what was logged.
+    """The average of outcomes, weighted by inverse propensities where the policy plays the logged action.
 
     Equation: mean_i w_i y_i with w_i = pi_i(a_i) / p_i. Unbiased where every action that the policy plays could be
     logged. A constant that is added to outcomes is added times the average weight, which is 1 on average alone.

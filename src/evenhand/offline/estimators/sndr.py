@@ -14,7 +14,7 @@ from evenhand.offline.scores import Average
 @named("X18", source="Thomas & Brunskill 2016, the weighted doubly robust estimator, of one step")
 @dataclass(frozen=True)
 class SNDR:
-    """What the model predicts for the policy, corrected by what it missed on average by weights.
+    """The model's prediction for the policy, corrected by the weighted average of its errors in the log.
 
     Equation: mean_i sum_a pi_ia q_ia + sum_i w_i m_i / sum_i w_i with m_i = y_i - q_i(a_i). The influence function is
     that of the first term and w_i (m_i - c) / mean(w) for the second one, c. The bias is of order 1 / N. It varies less

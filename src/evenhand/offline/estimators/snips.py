@@ -1,4 +1,4 @@
-"""Inverse propensities that are divided by their sum."""
+"""Self-normalised inverse propensities: the weights are divided by their sum."""
 
 from __future__ import annotations
 

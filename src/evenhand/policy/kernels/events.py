@@ -1,4 +1,4 @@
-"""Many decisions that were made already, and outcomes, entered into a state of one replica in compiled calls.
+"""Entry of many past decisions and outcomes into a state of one replica, in compiled calls.
 
 Kernels do what `Policy.enter` and `Policy.learn` do, in the same order on the same arrays, so that states are the same,
 bit for bit. A check that fails is found before anything has changed: the caller then enters that step as usual, and
@@ -146,7 +146,7 @@ class Entering:
         return True
 
     def load(self, steps: Steps) -> bool:
-        """Load or compile what enters such steps; returns whether there is such a thing."""
+        """Load or compile the kernel that enters such steps; returns whether there is one."""
         if not self.pays(steps, _PAYS) or not self._hold():
             return False
         code_of(_enter)(self._entry, steps, np.zeros((1, len(self._policy.problem.columns))), 0, 0)

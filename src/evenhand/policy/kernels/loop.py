@@ -21,7 +21,7 @@ _CHOICE = np.uint64(Stream.CHOICE)
 
 
 class Facts(NamedTuple):
-    """What the loop itself keeps and reads: arrays of `PolicyState`, and facts of the problem."""
+    """The loop's own data: arrays of `PolicyState`, and facts of the problem."""
 
     seed: Any
     replicas: Ints

@@ -33,7 +33,7 @@ class NoGoals(NamedTuple):
 
     @kernel
     def on_shares(self, d: Decision, v: Floats) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
 
 @pointers("others", "goal")
@@ -204,7 +204,7 @@ def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
 
 
 class Entry(NamedTuple):
-    """A view for each part that is told about decisions and outcomes, whoever made the decisions."""
+    """A view for each part that is told about decisions and outcomes, whichever policy made the decisions."""
 
     facts: Any
     model: Any
@@ -254,7 +254,7 @@ def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
 
 
 def _mixture(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
-    """The view of a plan and of the priced goals beside it, None if one of them lacks what a mixture needs."""
+    """The view of a plan and of the priced goals beside it, None if one of them lacks the needed kernels."""
     can, count = policy._assembly.can, len(state.t)
     if can.mixes is None:
         return WithoutPlan(count)

@@ -78,7 +78,7 @@ class Spanning(Constraint, Protocol):
     """
 
     def spans(self, problem: Declared) -> Spans | None:
-        """The spans, None if the whole horizon is all that counts."""
+        """The spans of time, None for a constraint over the whole horizon alone."""
 
 
 @runtime_checkable
@@ -113,7 +113,7 @@ class Summed(Constraint, Protocol):
     """A constraint on a sum, whose total may be over rounds that are counted later, as in a log."""
 
     def over(self, rounds: int) -> Constraint:
-        """The constraint with its total over so many rounds as a rate; itself, where it states no such total."""
+        """The constraint with its total over a number of rounds as a rate; itself, if it states no such total."""
 
 
 class Credit(NamedTuple):
@@ -129,10 +129,10 @@ class Credit(NamedTuple):
 
 @runtime_checkable
 class Credited(Constraint, Protocol):
-    """A constraint that states its own limit, which holds at any time and whatever the recipe."""
+    """A constraint that states its own limit, which holds at any time and under any recipe."""
 
     def credit(self, problem: Declared) -> Credit:
-        """The limit; refuses a problem that it does not fit."""
+        """Return the limit; refuse a problem that it does not fit."""
 
 
 @runtime_checkable
@@ -196,7 +196,7 @@ def as_rated(constraint: Constraint) -> Rated | None:
 
 
 def over(constraint: Constraint, rounds: int) -> Constraint:
-    """Return a constraint with a total over so many rounds as a rate; itself, where it states no total over all."""
+    """Return a constraint with a total over a number of rounds as a rate; itself, if it states no total over all."""
     return constraint.over(rounds) if isinstance(constraint, Summed) else constraint
 
 

@@ -125,7 +125,7 @@ class Budget:
         return None if self._spanning else replace(self, total=total, rate=None)
 
     def over(self, rounds: int) -> Budget:
-        """The same budget with its total over so many rounds as a rate; itself, if it has a rate or spans of time."""
+        """The same budget with its total over the given rounds as a rate; itself, if it has a rate or spans of time."""
         if self._spanning or not isinstance(self.total, int | float):
             return self
         return replace(self, total=None, rate=self.total / rounds)

@@ -109,7 +109,7 @@ class Floor:
         return floors_of(problem.clock, name, self.total, self.per)
 
     def over(self, rounds: int) -> Floor:
-        """The same floor with its total over so many rounds as a rate; itself, if it has a rate or spans of time."""
+        """The same floor with its total over the given rounds as a rate; itself, if it has a rate or spans of time."""
         if self._several or not isinstance(self.total, int | float):
             return self
         return replace(self, total=None, rate=self.total / rounds)

@@ -94,7 +94,7 @@ class NeverWorse:
         return self._ratio.groups(run)
 
     def credit(self, problem: Declared) -> Credit:
-        """Its limit in a problem: a credit that rounds of the baseline earn, and other rounds use or earn."""
+        """Return its limit in a problem: a credit that rounds of the baseline earn, and other rounds use or earn."""
         name = f"NeverWorse({self.outcome!r})"
         if self.outcome not in problem.learned:
             got = f"{self.outcome!r}{meant(self.outcome, problem.learned)}"
@@ -120,5 +120,5 @@ class NeverWorse:
 
     @cached_property
     def _ratio(self) -> Ratio:
-        """The same demand at the end of a run, which is soft, and which plans keep."""
+        """The demand at the end of a run as a ratio, which is soft, and which plans keep."""
         return Ratio(self.outcome, over=self.than, at_least=1.0 - self.alpha)

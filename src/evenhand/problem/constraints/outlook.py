@@ -87,7 +87,7 @@ def chance(stated: Stated, problem: Declared, rounds: Floats, per: Floats | None
 
 
 def rest(stated: Stated, run: Sums) -> Rest | None:
-    """Return the average that the rest of a run of one replica needs, where one observed outcome of everybody decides.
+    """Return the average that the remaining rounds of a replica need, for a limit on one observed outcome of everybody.
 
     None, too, where cases state what the outcome is multiplied by: there is no best that they could bring.
 

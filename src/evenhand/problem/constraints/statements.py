@@ -79,7 +79,7 @@ class Stated:
 
 
 class Demands(NamedTuple):
-    """What several constraints ask together, by row: on average v <= bound, and averages in the sets, `()->(d)`."""
+    """The joint demands of several constraints, by row: on average v <= bound, and averages in the sets, `()->(d)`."""
 
     rows: Rows
     bound: Floats  # (d) per round, in the units of each row
@@ -103,7 +103,7 @@ class States(Declared, Protocol):
 
     @property
     def demands(self) -> Demands:
-        """What all constraints ask together."""
+        """The joint demands of all constraints."""
 
 
 def state(problem: Declared, constraint: Constraint) -> Stated:
@@ -159,7 +159,7 @@ def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
 
 
 def slack_rows(problem: States, stated: Iterable[Stated] | None = None) -> Bools:
-    """Tell which rows of constraints stay within their bounds whatever follows from plays, `()->(d)`: see `slack`."""
+    """Tell which rows of constraints stay within their bounds for all outcomes of plays, `()->(d)`: see `slack`."""
     asked = problem.demands if stated is None else Demands.of(problem, tuple(stated))
     return slack(problem, asked.rows, asked.bound, asked.spans, asked.sums)
 

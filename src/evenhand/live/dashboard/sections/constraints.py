@@ -51,7 +51,7 @@ def _constraint(i: int, name: str, status: Status) -> Card:
 
 
 def _spans(s: Standing) -> list[Table]:
-    """What every span has, where the constraint is to hold in each."""
+    """Return a table of the values of every span, where the constraint is to hold in each."""
     lines = [
         (
             f"{z.start} to {z.end}",
