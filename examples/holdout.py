@@ -30,7 +30,7 @@ def serve(policy: eh.Policy) -> None:
         value += sale / decision.probability if decision.action == "letter" else 0.0
     status = policy.status(state)
     for name, compared in status.held_out.items():
-        print(f"  {name}: {compared.said}")
+        print(f"  {name}: {compared.text}")
     dollars = status.accounts["dollars"]
     print(f"  {dollars.spent:,.0f} of {dollars.total:,.0f} dollars spent; always a letter, by the log: ", end="")
     print(f"{value / problem.horizon:.3f} sales a customer (in truth 0.25)")

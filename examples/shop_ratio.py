@@ -40,4 +40,4 @@ for name, stated in (("with a target", problem), ("without", replace(problem, su
     sales, dollars = (problem.horizon * status.averages[z] for z in ("sale", "dollars"))
     print(f"{name:14}{sales:5.0f}  {dollars:7.0f}  {dollars / sales:14.3f}")
     for label, standing in status.standings.items():  # the last lines that `print(status)` shows
-        print(f"{'':14}{label}: {standing.shown} ({standing.side} {standing.limit}), {standing.said}")
+        print(f"{'':14}{label}: {standing.shown} ({standing.side} {standing.limit}), {standing.text}")
