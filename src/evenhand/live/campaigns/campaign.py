@@ -106,7 +106,7 @@ class Campaign:
 
     @property
     def waiting_bytes(self) -> int:
-        """The memory that the decisions take which wait for their outcomes, in bytes."""
+        """The memory that waiting decisions take, in bytes."""
         return self._worker.fold.pending.bytes
 
     @property

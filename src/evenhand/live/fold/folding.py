@@ -37,7 +37,7 @@ class Spare(NamedTuple):
 
 
 class Keeper(NamedTuple):
-    """An event that keeps a state: an erasure the one after it, a seal the one at the end of its segment."""
+    """An event that keeps a state: an erasure the state after it, a seal the state at the end of its segment."""
 
     at: int  # the events of the state
     event: Event
