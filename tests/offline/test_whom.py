@@ -208,7 +208,7 @@ def test_what_is_told_and_kept(tmp_path):
     assert "who gets what under 'targeted, post 0.25'" in str(found)
     assert found.summary().startswith("Of 3 features, these add more sale per case than chance explains: ")
     assert "noise" not in found.summary()
-    assert found.summary() in found._repr_html_()
+    assert found.headline() in found._repr_html_()
     frame = found.to_frame()
     assert list(frame.columns) == ["feature", "level", "share", "probability none", "probability letter"]
     assert frame.groupby("feature")["share"].sum().tolist() == pytest.approx([1.0, 1.0, 1.0])
