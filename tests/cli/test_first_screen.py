@@ -34,6 +34,8 @@ def test_the_first_screen_loads_nothing_heavy():
 
 def test_help_lists_every_command_in_one_group(capsys):
     grouped = [name for group in GROUPS.values() for name in group]
+    missing = sorted(names() - set(grouped))
+    assert not missing, f"add {missing} to GROUPS in src/evenhand/cli/commands.py"
     assert sorted(grouped) == sorted(names())
     with pytest.raises(SystemExit) as stop:
         main(["--help"])

@@ -77,7 +77,8 @@ def test_every_exported_part_has_an_example(package):
     shown = {type(example) for example in EXAMPLES[package]}
     exported = {name: getattr(package, name) for name in package.__all__}
     parts_exported = {name for name, thing in exported.items() if is_part(thing)}
-    assert {name for name in parts_exported if exported[name] not in shown} == set()
+    missing = sorted(name for name in parts_exported if exported[name] not in shown)
+    assert not missing, f"add an example of {missing} to tests/examples, in the file that CONTRIBUTING.md names"
     others = [t for n, t in exported.items() if n not in parts_exported and not inspect.isclass(t)]
     others = [t for t in others if not inspect.isfunction(t)]  # such as `advised`
     assert all(typing.get_origin(t) is not None for t in others)  # such as Estimate
@@ -86,7 +87,10 @@ def test_every_exported_part_has_an_example(package):
 @pytest.mark.parametrize("kind", NAMED)
 def test_every_recipe_store_and_section_has_an_example(kind):
     there, shown = NAMED[kind]
-    assert sorted(shown) == sorted(there)
+    missing, gone = (sorted(set(a) - set(b)) for a, b in ((there, shown), (shown, there)))
+    assert not missing, f"add an example of {missing} to tests/examples/{kind}.py"
+    assert not gone, f"{gone} of tests/examples/{kind}.py are not there: export them, or remove their examples"
+    assert len(shown) == len(there)
 
 
 @for_each("system", catalogue(), ids=lambda s: f"{s.id}-{s.name}")

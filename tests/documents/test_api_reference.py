@@ -69,10 +69,11 @@ def test_every_public_name_has_a_docstring_that_starts_with_a_sentence(named):
     for place, name, thing, _ in named:
         own = (vars(thing).get("__doc__") if inspect.isclass(thing) else thing.__doc__) or ""
         first = " ".join(inspect.cleandoc(own).split("\n\n")[0].split())
-        assert re.search(r"[.?)]$", first), f"evenhand.{place}.{name}: {first!r}"
-        assert " " in first, f"evenhand.{place}.{name}: {first!r}"
+        wrong = f"evenhand.{place}.{name}: begin its docstring with a sentence, got {first!r}"
+        assert re.search(r"[.?)]$", first), wrong
+        assert " " in first, wrong
         other = rf"{name}\(|Equation:|Source:|Deviations?:|Args:|Raises:|>>>"  # the first is written by `dataclass`
-        assert not re.match(other, first), f"evenhand.{place}.{name}: {first!r}"
+        assert not re.match(other, first), wrong
 
 
 @pytest.mark.slow

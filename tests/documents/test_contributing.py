@@ -34,6 +34,7 @@ CONTRACTS = {  # by kind: the test of its contract, and how it names a part if n
     "section of the page": ("test_sections_keep_their_contract", ""),
 }
 TESTS = [
+    "src/evenhand/offline/estimators/base.py",
     "tests/live/dashboard/test_sections.py",
     "tests/live/stores/test_stores.py",
     "tests/optima/test_optima.py",
@@ -45,7 +46,8 @@ TESTS = [
     "tests/core/test_registry.py",
     "tests/welfare/test_oracles.py",
 ]
-WHOLE = "every or kinds or rows_are or folders or import_each_other"  # tests of all parts of a kind, or of all files
+# tests of all parts of a kind, or of all files
+WHOLE = "every or kinds or rows_are or folders or import_each_other or all_estimators"
 DEAR = "postgresql or no_code_asks or every_recipe_keeps"  # a server, every file several times, every recipe
 
 

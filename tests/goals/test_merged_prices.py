@@ -5,7 +5,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.problem.merged_rows import MergedRows
+from evenhand.problem.merged_rows import MergedRows, merge
+from evenhand.problem.rows import Rows
 
 
 def _expected(d, mu):
@@ -30,6 +31,14 @@ def test_prices_are_divided_by_the_multiples_of_their_rows(replicas):
     mu = np.random.default_rng(0).normal(size=(replicas, 5))  # prices of other directions follow
     np.testing.assert_array_equal(d.prices(mu), _expected(d, mu))
     np.testing.assert_array_equal(d.prices(-mu), _expected(d, -mu))
+
+
+def test_a_row_of_zeros_is_a_direction_of_its_own():
+    problem = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("y"),), maximize="y", horizon=10)
+    learned = np.array([[0.0], [1.0], [0.0], [-2.0]])
+    d = merge(problem, Rows.plain(["none", "y", "none again", "minus y twice"], learned, np.zeros((4, 0))), np.ones(4))
+    assert d.of.tolist() == [0, 1, 2, 1]
+    assert d.multiple.tolist() == [1.0, 1.0, 1.0, -2.0]
 
 
 def test_a_context_that_is_changed_before_it_is_committed_never_enters_a_plan():

@@ -78,7 +78,7 @@ def merge(problem: Problem, rows: Rows, bound: Floats) -> MergedRows:
     for j, (kind, vector) in enumerate(marks):
         for i, f in enumerate(first):
             other_kind, other = marks[f]
-            if kind == other_kind:
+            if kind == other_kind and vector.any() and other.any():  # a row of zeros is a direction of its own
                 c = float(vector @ other) / float(other @ other)
                 if np.allclose(vector, c * other, rtol=1e-9, atol=0.0):  # each entry: outcomes have units of their own
                     of[j], multiple[j] = i, c

@@ -40,6 +40,7 @@ def texts(section):
 
 @pytest.mark.parametrize("name", [show.__name__ for show in SECTIONS])
 def test_sections_keep_their_contract(name, found):
+    assert name in examples.SECTIONS, f"add an example of {name!r} to SECTIONS in tests/examples/sections.py"
     for section in (made[name] for made in found if made[name] is not None):
         assert isinstance(section, Section)
         assert (section.name, bool(section.title)) == (name, True)
