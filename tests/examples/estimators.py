@@ -7,6 +7,8 @@ ESTIMATORS = [
     e.DoublyRobust(),
     e.DRos(),
     e.IPS(),
+    e.Slope(),
+    e.Slope(errors=2.0),
     e.SNDR(),
     e.SNIPS(),
     e.Switch(),

@@ -13,7 +13,7 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.clusters import Clusters
 from evenhand.offline import value
-from evenhand.offline.estimators import IPS, SNDR, DirectMethod, DoublyRobust, DRos, Switch
+from evenhand.offline.estimators import IPS, SNDR, DirectMethod, DoublyRobust, DRos, Slope, Switch
 from evenhand.offline.estimators.base import PRINTED, Sample, all_estimators
 from evenhand.offline.scores import Average, Estimate
 from evenhand.testing import check_estimator
@@ -76,11 +76,24 @@ def test_shrunk_weights_by_rows(seed, by_customer):
     for k in [math.inf, *(math.exp(first + i * (last - first) / 29) for i in range(30))]:
         shrunk = [u / (1.0 + u * u / k / k) for u in w]
         terms = [q + u * m for u, q, m in zip(shrunk, model, missed, strict=True)]
-        bias = mean([(u - z) * m for u, z, m in zip(shrunk, w, missed, strict=True)])
-        found.append((bias**2 + error(terms, numbers.tolist()) ** 2, k, mean(terms)))
-    _, k, best = min(found)
+        bias = [(u - z) * m for u, z, m in zip(shrunk, w, missed, strict=True)]
+        own = error(terms, numbers.tolist())
+        found.append((mean(bias) ** 2 + error(bias, numbers.tolist()) ** 2 + own**2, k, mean(terms), own))
+    _, k, best, _ = min(found)
     assert DRos().average(s).value == pytest.approx(best, rel=1e-12)
-    assert k < max(w)  # so that weights are shrunk
+    assert k < math.inf  # so that weights are shrunk
+    found.append((0.0, 0.0, mean(model), error(model, numbers.tolist())))
+    for errors in (0.25, 0.5, 2.0):
+        assert Slope(errors=errors).average(s).value == pytest.approx(chosen(found, errors), rel=1e-12)
+
+
+def chosen(found, errors):
+    """The value that is the last one to agree with all before it, from the largest error to the least."""
+    each = [(z, errors * own) for own, z in sorted(((own, z) for *_, z, own in found), reverse=True)]
+    for i, (own, reach) in enumerate(each):
+        if any(abs(own - z) > reach + (math.sqrt(6) - 1) * c for z, c in each[:i]):
+            return each[i - 1][0]
+    return each[-1][0]
 
 
 def test_corrections_that_are_divided_by_the_sum_of_weights_by_rows():
