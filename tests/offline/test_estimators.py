@@ -8,12 +8,13 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.clusters import Clusters
 from evenhand.offline import value
-from evenhand.offline.estimators import IPS, SNDR, DirectMethod, DoublyRobust, DRos, Slope, Switch
+from evenhand.offline.estimators import IPS, MRDR, SNDR, DirectMethod, DoublyRobust, DRos, Slope, Switch
 from evenhand.offline.estimators.base import PRINTED, Sample, all_estimators
 from evenhand.offline.scores import Average, Estimate
 from evenhand.testing import check_estimator
@@ -112,6 +113,30 @@ def test_corrections_that_are_divided_by_the_sum_of_weights_by_rows():
     jackknife = math.sqrt((ROWS - 1) / ROWS * math.fsum((z - mean(apart)) ** 2 for z in apart))
     assert one.estimate.se == pytest.approx(jackknife, rel=0.04)
     assert one.estimate.se < DoublyRobust().average(s).estimate.se  # as the model is off by a constant
+
+
+@pytest.mark.parametrize("by_customer", [False, True])
+def test_calibrated_models_by_the_variance_of_all_others(by_customer):
+    """The value is that of `DoublyRobust` by the best of all models a + b q; its error is that of a jackknife."""
+    numbers = np.arange(ROWS) // 4 if by_customer else np.arange(ROWS)
+    s = sample(6, off=2.0, clusters=Clusters.of(numbers, "customer") if by_customer else None)
+
+    def doubly_robust(a, b):
+        calibrated = Sample.of(s.policy, s.actions, s.propensities, s.y, a + b * s.predicted)
+        return DoublyRobust().average(replace(calibrated, clusters=s.clusters))
+
+    best = minimize(lambda z: 1e4 * doubly_robust(*z).estimate.se ** 2, [0.0, 1.0], method="Nelder-Mead", tol=1e-9).x
+    one = MRDR().average(s)
+    assert one.value == pytest.approx(doubly_robust(*best).value, abs=1e-6)
+    apart = []
+    for g in np.unique(numbers):
+        rows = numbers != g
+        left = Sample.of(*(z[rows] for z in (s.policy, s.actions, s.propensities, s.y, s.predicted)))
+        apart.append(MRDR().average(replace(left, clusters=(by_customer and Clusters.of(numbers[rows])) or None)).value)
+    count = len(apart)
+    jackknife = math.sqrt((count - 1) / count * math.fsum((z - mean(apart)) ** 2 for z in apart))
+    assert one.estimate.se == pytest.approx(jackknife, rel=0.02)
+    assert one.estimate.se < 0.8 * DoublyRobust().average(s).estimate.se  # as the model is far off
 
 
 def test_shrunk_weights_are_nearer_to_the_truth():

@@ -107,7 +107,7 @@ def all_estimators() -> dict[str, Estimator]:
     """Return an estimator of every kind, with its default arguments, by the names that commands use.
 
     >>> list(all_estimators())
-    ['dros', 'direct_method', 'doubly_robust', 'ips', 'sndr', 'snips', 'slope', 'switch']
+    ['dros', 'direct_method', 'doubly_robust', 'ips', 'mrdr', 'sndr', 'snips', 'slope', 'switch']
     """
     kinds: dict[str, Any] = exported("evenhand.offline.estimators")
     return {name: kind() for name, kind in kinds.items()}
