@@ -7,6 +7,7 @@ ESTIMATORS = [
     e.DoublyRobust(),
     e.DRos(),
     e.IPS(),
+    e.MIPS(),
     e.MRDR(),
     e.Slope(),
     e.Slope(errors=2.0),

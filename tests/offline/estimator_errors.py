@@ -5,6 +5,7 @@ by that of the doubly robust estimate; in brackets the part of the logs, in per 
 """
 
 import sys
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from evenhand.offline import cross_fit
 from evenhand.offline.estimators import (
     IPS,
+    MIPS,
     MRDR,
     SNDR,
     SNIPS,
@@ -26,9 +28,18 @@ from evenhand.offline.outcome_models import folds_of
 from tests.offline.regimes import World, alike, bent, clicks, log_of, mine, noisy, spent, truth
 from tests.tables import head, row
 
+
+def grouped(traits, time, own, actions=100):
+    """What groups of actions bring, and actions beside it."""
+    kinds = clicks(traits, time, actions=GROUPS)[:, np.arange(actions) % GROUPS]
+    return kinds + own * np.cos(7.0 * np.arange(actions))
+
+
+GROUPS = 5
 ESTIMATORS = {
     "doubly robust": DoublyRobust(),
     "IPS": IPS(),
+    "MIPS": MIPS(),
     "SNIPS": SNIPS(),
     "SNDR": SNDR(),
     "MRDR": MRDR(),
@@ -50,6 +61,8 @@ WORLDS = {
     "a trend, 2,000 rows": World(2000, partial(clicks, trend=0.4), least=0.02, drift=1.0),
     "outcomes that are bent, 2,000 rows": World(2000, bent, amounts=noisy),
     "the same, propensities of .01 on": World(2000, bent, least=0.01, amounts=noisy),
+    "100 actions in 5 groups, alike within": World(2000, partial(grouped, own=0.0), 100, 0.002),
+    "100 actions in 5 groups, not alike": World(2000, partial(grouped, own=0.1), 100, 0.002),
 }
 
 
@@ -58,13 +71,17 @@ def sample_of(world, seed):
     log, means, _ = log_of(world, seed)
     y, fold = log.outcomes[:, 0], folds_of(world.rows, 5, seed)
     q = cross_fit(log.features, log.actions, y, world.actions, fold=fold).clip(*log.problem.span[:, 0])
-    return Sample.of(mine(means), log.actions, log.propensities, y, q)
+    found = Sample.of(mine(means), log.actions, log.propensities, y, q)
+    return replace(found, groups=np.arange(world.actions) % GROUPS if world.actions == 100 else None)
 
 
 def measured(world, logs, estimators, first=0):
     """By estimator the error beside the doubly robust one, and how often intervals hold, NaN if there are none."""
     samples, right, found = [sample_of(world, seed) for seed in range(first, first + logs)], truth(world)[-2], {}
     for name, one in estimators.items():
+        if name == "MIPS" and samples[0].groups is None:
+            found[name] = float("nan"), float("nan")
+            continue
         each = [one.average(sample).estimate for sample in samples]
         off = float(np.sqrt(np.mean([(z.value - right) ** 2 for z in each])))
         held = float(np.mean([low <= right <= high for low, high in (z.interval for z in each)]))
@@ -74,18 +91,18 @@ def measured(world, logs, estimators, first=0):
 
 
 def cell(off, held):
-    return f"{off:.2f}" + ("" if np.isnan(held) else f" ({100 * held:.0f})")
+    return "" if np.isnan(off) else f"{off:.2f}" + ("" if np.isnan(held) else f" ({100 * held:.0f})")
 
 
-def main(logs):
+def main(logs, *kinds):
     head(f"error beside doubly robust, {logs} logs", *ESTIMATORS)
     every = []
-    for name, world in WORLDS.items():
-        found = measured(world, int(logs), ESTIMATORS)
+    for name in kinds or WORLDS:
+        found = measured(WORLDS[name], int(logs), ESTIMATORS)
         every.append([off for off, _ in found.values()])
         row(name, *(cell(*z) for z in found.values()))
-    row("geometric mean", *(f"{z:.2f}" for z in np.exp(np.log(every).mean(0))))
-    row("largest", *(f"{z:.2f}" for z in np.max(every, 0)))
+    row("geometric mean", *(f"{z:.2f}" for z in np.exp(np.nanmean(np.log(every), 0))))
+    row("largest", *(f"{z:.2f}" for z in np.nanmax(every, 0)))
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ class DRos:
     unbiased estimate of the bias, e its standard error, and se that of the value, both by clusters.
 
     Source: Su, Dimakopoulou, Krishnamurthy and Dudik 2020, "Doubly robust off-policy evaluation with shrinkage",
-    optimistic shrinkage, with k^2 for their lambda. The margin e is ours: without it, the error in eleven kinds of
-    simulated logs was up to 22 % above that of no shrinkage, and with it 4 % at most; a margin of 1.96 e hardly shrank
-    anything. So is the grid.
+    optimistic shrinkage, with k^2 for their lambda. The grid and the margin e are ours: without e, the error in eleven
+    kinds of simulated logs was up to 22 % above that of no shrinkage, and with it 6 % at most. A margin of 1.96 e
+    hardly shrank anything.
 
     Args:
         count: how many k are tried, evenly in logarithms from a tenth of the weight that 5 % are below to ten times
