@@ -8,14 +8,16 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.clusters import Clusters
 from evenhand.offline import value
-from evenhand.offline.estimators import IPS, SNDR, DirectMethod, DoublyRobust, DRos, Switch
+from evenhand.offline.estimators import IPS, MIPS, MRDR, SNDR, DirectMethod, DoublyRobust, DRos, Slope, Switch
 from evenhand.offline.estimators.base import PRINTED, Sample, all_estimators
 from evenhand.offline.scores import Average, Estimate
+from evenhand.problem import Groups
 from evenhand.testing import check_estimator
 from tests.offline.logs import draw
 from tests.offline.test_assignments import files
@@ -76,11 +78,24 @@ def test_shrunk_weights_by_rows(seed, by_customer):
     for k in [math.inf, *(math.exp(first + i * (last - first) / 29) for i in range(30))]:
         shrunk = [u / (1.0 + u * u / k / k) for u in w]
         terms = [q + u * m for u, q, m in zip(shrunk, model, missed, strict=True)]
-        bias = mean([(u - z) * m for u, z, m in zip(shrunk, w, missed, strict=True)])
-        found.append((bias**2 + error(terms, numbers.tolist()) ** 2, k, mean(terms)))
-    _, k, best = min(found)
+        bias = [(u - z) * m for u, z, m in zip(shrunk, w, missed, strict=True)]
+        own = error(terms, numbers.tolist())
+        found.append((mean(bias) ** 2 + error(bias, numbers.tolist()) ** 2 + own**2, k, mean(terms), own))
+    _, k, best, _ = min(found)
     assert DRos().average(s).value == pytest.approx(best, rel=1e-12)
-    assert k < max(w)  # so that weights are shrunk
+    assert k < math.inf  # so that weights are shrunk
+    found.append((0.0, 0.0, mean(model), error(model, numbers.tolist())))
+    for errors in (0.25, 0.5, 2.0):
+        assert Slope(errors=errors).average(s).value == pytest.approx(chosen(found, errors), rel=1e-12)
+
+
+def chosen(found, errors):
+    """The value that is the last one to agree with all before it, from the largest error to the least."""
+    each = [(z, errors * own) for own, z in sorted(((own, z) for *_, z, own in found), reverse=True)]
+    for i, (own, reach) in enumerate(each):
+        if any(abs(own - z) > reach + (math.sqrt(6) - 1) * c for z, c in each[:i]):
+            return each[i - 1][0]
+    return each[-1][0]
 
 
 def test_corrections_that_are_divided_by_the_sum_of_weights_by_rows():
@@ -99,6 +114,66 @@ def test_corrections_that_are_divided_by_the_sum_of_weights_by_rows():
     jackknife = math.sqrt((ROWS - 1) / ROWS * math.fsum((z - mean(apart)) ** 2 for z in apart))
     assert one.estimate.se == pytest.approx(jackknife, rel=0.04)
     assert one.estimate.se < DoublyRobust().average(s).estimate.se  # as the model is off by a constant
+
+
+@pytest.mark.parametrize("by_customer", [False, True])
+def test_calibrated_models_by_the_variance_of_all_others(by_customer):
+    """The value is that of `DoublyRobust` by the best of all models a + b q; its error is that of a jackknife."""
+    numbers = np.arange(ROWS) // 4 if by_customer else np.arange(ROWS)
+    s = sample(6, off=2.0, clusters=Clusters.of(numbers, "customer") if by_customer else None)
+
+    def doubly_robust(a, b):
+        calibrated = Sample.of(s.policy, s.actions, s.propensities, s.y, a + b * s.predicted)
+        return DoublyRobust().average(replace(calibrated, clusters=s.clusters))
+
+    best = minimize(lambda z: 1e4 * doubly_robust(*z).estimate.se ** 2, [0.0, 1.0], method="Nelder-Mead", tol=1e-9).x
+    one = MRDR().average(s)
+    assert one.value == pytest.approx(doubly_robust(*best).value, abs=1e-6)
+    apart = []
+    for g in np.unique(numbers):
+        rows = numbers != g
+        left = Sample.of(*(z[rows] for z in (s.policy, s.actions, s.propensities, s.y, s.predicted)))
+        apart.append(MRDR().average(replace(left, clusters=(by_customer and Clusters.of(numbers[rows])) or None)).value)
+    count = len(apart)
+    jackknife = math.sqrt((count - 1) / count * math.fsum((z - mean(apart)) ** 2 for z in apart))
+    assert one.estimate.se == pytest.approx(jackknife, rel=0.02)
+    assert one.estimate.se < 0.8 * DoublyRobust().average(s).estimate.se  # as the model is far off
+
+
+def grouped(seed, direct=0.0, rows=600, count=40):
+    """A log of many actions in four groups, of which a policy plays one, and by how much actions differ in a group."""
+    rng = np.random.default_rng(seed)
+    groups, x = np.arange(count) % 4, rng.standard_normal(rows)
+    chances = np.exp(0.5 * x[:, None] * (groups - 1.5)) * (1.0 + np.arange(count) // 4)
+    chances /= chances.sum(1, keepdims=True)
+    means = 1.0 + np.outer(x, groups - 1.5) + groups + direct * np.where(np.arange(count) == 1, 1.0, 0.0)
+    actions = (rng.random((rows, 1)) > chances.cumsum(1)).sum(1).clip(0, count - 1)
+    i = np.arange(rows)
+    y = means[i, actions] + rng.standard_normal(rows)
+    found = Sample.of(np.tile(np.eye(count)[1], (rows, 1)), actions, chances[i, actions], y, np.zeros((rows, count)))
+    own = np.stack([chances[:, groups == g].sum(1) for g in range(4)], 1)  # of groups
+    return replace(found, groups=groups), np.where(groups[actions] == 1, 1.0 / own[i, groups[actions]], 0.0)
+
+
+def test_weights_of_groups_are_inverse_propensities_of_groups():
+    """Where chances within a group are the same in all cases, up to the parts that the log has of them."""
+    s, w = grouped(0, rows=200_000)
+    found, right = MIPS().average(s), Average.of(w * s.y)
+    assert found.value == pytest.approx(right.value, abs=0.1 * right.estimate.se)
+    assert found.estimate.se == pytest.approx(right.estimate.se, rel=0.01)
+
+
+def test_groups_of_actions_that_are_alike_lower_the_error():
+    """Of 200 logs: beside IPS; errors are honest then, and the bias otherwise is what the action has of its own."""
+    samples = [grouped(seed)[0] for seed in range(200)]
+    each = [MIPS().average(s).estimate for s in samples]
+    off = np.array([z.value - 2.0 for z in each])
+    plain = np.array([IPS().average(s).value - 2.0 for s in samples])
+    assert np.sqrt((off**2).mean()) < 0.4 * np.sqrt((plain**2).mean())
+    assert abs(off.mean()) < 3.0 * off.std() / math.sqrt(200)
+    assert np.mean([low <= 2.0 <= high for low, high in (z.interval for z in each)]) == pytest.approx(0.95, abs=0.045)
+    own = np.mean([MIPS().average(grouped(seed, direct=3.0)[0]).value - 5.0 for seed in range(50)])
+    assert own == pytest.approx(-3.0, abs=0.2)  # as the action is logged in one of 55 rows of its group
 
 
 def test_shrunk_weights_are_nearer_to_the_truth():
@@ -202,8 +277,7 @@ def log():
 
 
 def test_columns_follow_from_what_estimators_declare(log):
-    found = value(log)
-    more = found.with_estimators(["dros", "sndr"])
+    found, more = value(log), value(log, estimators=["dros", "sndr"])
     frame, plain = more.to_frame(), found.to_frame()
     assert [name for name in frame if name not in plain] == ["dros", "sndr", "se sndr"]
     pd.testing.assert_frame_equal(frame[list(plain)], plain)
@@ -220,14 +294,14 @@ def test_columns_follow_from_what_estimators_declare(log):
     assert "DRos is doubly robust, with large weights" in more.page().html()
     assert "DRos" not in str(found) + found.page().html() + found.to_frame().to_csv()
     with pytest.raises(InvalidInput, match=r"estimator: expected one of .*dros, .*, got drso \(did you mean dros\?\)"):
-        found.with_estimators(["drso"])
+        value(log, estimators=["drso"])
 
 
 def test_all_estimators_of_what_was_logged_and_of_guesses(log):
     certain = replace(log, propensities=np.where(log.actions == 0, 1.0, log.propensities))
     for evidence in (log, certain):
-        first, *others = value(evidence).policies
-        for name, one in all_estimators().items():
+        first, *others = value(evidence, estimators=set(all_estimators()) - {"mips"}).policies
+        for name, one in ((name, one) for name, one in all_estimators().items() if name != "mips"):
             assert one.corrects == (first.by[name].value == first.value.value)
             assert math.isnan(first.by[name].se) != one.unbiased
             for p in others:
@@ -235,6 +309,18 @@ def test_all_estimators_of_what_was_logged_and_of_guesses(log):
                 assert math.isnan(p.by[name].se) == (p.doubt.is_guess or not one.unbiased)
     assert any(p.doubt.is_guess for p in others)
     assert set(PRINTED) < set(all_estimators())
+
+
+def test_groups_of_actions_are_those_of_the_problem(log):
+    with pytest.raises(InvalidInput, match=r"mips: expected a problem with groups of actions.*, got none"):
+        value(log, estimators=["mips"])
+    kind = Groups("kind", ("nothing", "letter"), of={"none": "nothing", "small": "letter", "large": "letter"})
+    stated = replace(log, problem=replace(log.problem, groups=(*log.problem.groups, kind)))
+    letters = (stated.actions > 0) / (2.0 * stated.propensities)  # both are as many, but for chance
+    found = {p.policy: p.by["mips"] for p in value(stated, estimators=["mips"]).policies}
+    assert found["all small"].value == found["all large"].value
+    assert found["all small"].value == pytest.approx((letters * stated.outcomes[:, 0]).mean(), rel=0.02)
+    assert math.isnan(found["all small"].se)
 
 
 def test_a_command_adds_columns(tmp_path, capsys):

@@ -210,15 +210,22 @@ def _value(o: argparse.Namespace) -> int:
     from evenhand.offline import Evidence, for_whom, value
     from evenhand.offline.estimators.base import columns_of
 
-    columns = columns_of(o.estimator)
+    columns_of(o.estimator)  # before the log is read
     policies = _served(o)
     log_of = None if o.served is not None and not is_store(o.log) else o.campaign  # else it names that of --served
     with Work("value"):
         evidence = Evidence.read(source_of(o.log, log_of), o.problem)
         if o.out is not None:
             writable(o.out)
-        found = value(evidence, rules=o.rule, policies=policies, folds=o.folds, seed=o.seed, model=_model(o))
-        found = replace(found, estimators=columns)
+        found = value(
+            evidence,
+            rules=o.rule,
+            policies=policies,
+            folds=o.folds,
+            seed=o.seed,
+            model=_model(o),
+            estimators=o.estimator,
+        )
         if o.for_whom:
             found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
     print(found)

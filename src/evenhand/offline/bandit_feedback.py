@@ -31,7 +31,7 @@ def from_bandit_feedback(feedback: Mapping[str, Any], problem: Problem | None = 
             (0, 1], and `position` `(N)` or None; also the names `actions` and `features`, as exports of campaigns have
             them. Other keys are not read.
         problem: has A actions, and one learned outcome, which is the reward; it may have known outcomes and budgets on
-            them, and no groups. By default the actions have their numbers as names, and the reward is maximised.
+            them, and no groups of cases. By default actions have their numbers as names, and the reward is maximised.
 
     Raises:
         InvalidInput: a key is missing, an array has another shape or an invalid value, or the problem has other
@@ -174,8 +174,8 @@ def _checked(problem: Problem, count: int, reward: Floats) -> Problem:
         raise InvalidInput("problem.actions", f"{count} actions, as the feedback has", len(problem.actions))
     if len(problem.observed) != 1 or len(problem.learned) != 1:
         raise InvalidInput("problem.outcomes", "one outcome that is learned, the reward", ", ".join(problem.observed))
-    if problem.groups:
-        raise InvalidInput("problem.groups", "none, as the feedback has none", problem.groups[0].name)
+    if divided := [g.name for g in problem.groups if g.of is None]:
+        raise InvalidInput("problem.groups", "groups of actions alone, as the feedback has none of cases", divided[0])
     if not isinstance(problem.objective, Linear):
         raise InvalidInput("problem.maximize", "a weighted sum of outcomes", problem.objective)
     low, high = float(problem.low[0]), float(problem.high[0])

@@ -163,6 +163,12 @@ class Evidence:
         gone = self.problem.withdrawn
         return np.array([i for i, action in enumerate(self.problem.actions) if action not in gone])
 
+    @cached_property
+    def action_groups(self) -> Ints | None:
+        """The group of every playable action by all groupings of actions at once, `()->(A')`; None without any."""
+        each = self.problem.action_groups[self.playable]
+        return np.unique(each, axis=0, return_inverse=True)[1].reshape(-1) if each.shape[1] else None
+
     @property
     def names(self) -> tuple[str, ...]:
         """The actions that were not withdrawn."""
@@ -322,7 +328,7 @@ class Evidence:
                 units=self.features,
                 coding=self.coding,
                 groups=self.groups,
-                group_names={g.name: g.names for g in p.groups},
+                group_names={g.name: g.names for g in p.groups if g.of is None},
                 clusters=self.cluster or self.repeats,
                 foreseen=foreseen(p, self.known, None if self.spec is None else self.spec.by_case),
             )

@@ -20,7 +20,7 @@ from evenhand.logs.clusters import Clusters
 from evenhand.objectives.base import Objective
 from evenhand.offline.aims import add_shares, objective_of, trouble
 from evenhand.offline.doubts import Bounds, Doubt, Kept, doubter, ends, kept
-from evenhand.offline.estimators.base import STEADY, Estimator, FoldMoves, Sample, all_estimators
+from evenhand.offline.estimators.base import STEADY, Estimator, FoldMoves, Sample
 from evenhand.offline.estimators.doubly_robust import DoublyRobust
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.fold_plans import Crossed, best
@@ -95,7 +95,7 @@ class Valued(NamedTuple):
 
     policy: str
     value: Estimate  # doubly robust
-    by: Mapping[str, Estimate]  # every estimator; without an error where its bias is not known
+    by: Mapping[str, Estimate]  # the estimators asked for; without an error where its bias is not known
     beyond: Estimate  # the difference to what was logged, by pairs of cases
     less: Mapping[str, Estimate]  # the difference to every policy before it in the table, by pairs of cases
     doubt: Doubt  # where it is a guess, no estimate has an error
@@ -216,6 +216,7 @@ def valued(
     policies: Mapping[str, Floats],
     moved: Mapping[str, Mapping[str, FoldMoves]],
     doubted: Mapping[str, Doubt],
+    estimators: Mapping[str, Estimator],
 ) -> Iterator[Weighed]:
     """Yield the estimates of the logged policy, and then of each policy.
 
@@ -224,9 +225,10 @@ def valued(
         policies: `(N,A)` each.
         moved: of policies that were planned by the log.
         doubted: what speaks against each policy.
+        estimators: that are stated beside the value, by name.
 
     Raises:
-        InvalidInput: no row agrees with a policy.
+        InvalidInput: no row agrees with a policy, or an estimator needs what the problem does not state.
     """
     objective, played, rows = evidence.problem.objective, evidence.played, np.arange(evidence.rows)
     names, logged = objective.outcomes, evidence.used((*evidence.problem.learned, *evidence.problem.known))
@@ -234,7 +236,7 @@ def valued(
         name: np.where(played >= 0, tables[name].predicted[rows % len(tables[name].predicted), played], logged[name])
         for name in names  # of a withdrawn action nothing is known
     }
-    clusters, estimators = evidence.clusters, all_estimators()
+    clusters = evidence.clusters
     averages = [Average.of(logged[name], clusters) for name in names]
     alike = np.ones(evidence.rows)
     everybody = doubter(evidence.propensities, 1, clusters, evidence.events)(alike)
@@ -268,7 +270,10 @@ def valued(
         never = doubted[name].missing > 0.0
         guesses = frozenset(evidence.problem.learned if never else ())
         of_row = policy, played, evidence.propensities
-        samples = [Sample(*of_row, logged[o], *tables[o], clusters, moves.get(o, STEADY)) for o in names]
+        samples = [
+            Sample(*of_row, logged[o], *tables[o], clusters, moves.get(o, STEADY), evidence.action_groups)
+            for o in names
+        ]
         scored = [DoublyRobust().average(sample) for sample in samples]
         averages = [
             z.guess() if guessed and outcome in evidence.problem.learned else z

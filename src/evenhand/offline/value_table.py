@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import ClassVar
 
 from evenhand.core.faces import amount, few
 from evenhand.logs.checks import fault_of, refusal, scope
 from evenhand.offline.doubts import FEW, Kept
-from evenhand.offline.estimators.base import PRINTED, Estimator, all_estimators, columns_of
+from evenhand.offline.estimators.base import PRINTED, Estimator, all_estimators
 from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.results import LogResult, coverage, in_band, interval, reaches, told, use_cell
@@ -110,7 +110,7 @@ class Value(LogResult):
         bands: by how many standard errors intervals reach that hold for all policies at once.
         limits: the budgets per case, by outcome.
         whom: for whom the targeted policy is, if that was asked for.
-        estimators: that have columns beside the value, by name; see `with_estimators`.
+        estimators: that have columns beside the value, by name.
     """
 
     name: ClassVar[str] = "value"
@@ -121,14 +121,6 @@ class Value(LogResult):
     limits: Mapping[str, float]
     whom: ForWhom | None = None
     estimators: tuple[str, ...] = PRINTED
-
-    def with_estimators(self, names: Iterable[str]) -> Value:
-        """Return the value with columns of more estimators; `evenhand systems --kind estimator` lists them.
-
-        Raises:
-            InvalidInput: an unknown name.
-        """
-        return replace(self, estimators=columns_of(names))
 
     def columns(self, p: Valued) -> tuple[Column[Valued], ...]:
         """Return the numbers of a policy, which has each constraint by the row that it keeps least surely."""

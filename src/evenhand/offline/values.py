@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.logs.units import MISSING
 from evenhand.offline.doubts import doubts, idle, support, unjudged
+from evenhand.offline.estimators.base import all_estimators, columns_of
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fold_plans import Crossed
 from evenhand.offline.lines import beside
@@ -148,13 +149,14 @@ def value(
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
+    estimators: Iterable[str] = (),
     out: str | Path | None = None,
 ) -> Value:
     """Estimate the values of fixed policies from a randomised log.
 
     Equation: V(pi) = mean_i [sum_a pi(a | x_i) q_i(a) + pi(a_i | x_i) / p_i (y_i - q_i(a_i))]; the standard error is
     that of the mean of its terms. That of the targeted policy has what folds have in common as well, as in `curve`.
-    Other estimators are stated beside it, and `Value.with_estimators` adds more.
+    Other estimators are stated beside it.
 
     A policy that plays what was never logged has a value that is a guess, without an error, and bounds: outcomes that
     were never logged are between the ends of their range.
@@ -175,10 +177,12 @@ def value(
             saved in, such as `evenhand.live.served` returns of a campaign. A policy that was fitted to the same log is
             judged too well.
         folds, seed, model: as for `curve`; the seed is also that of the multipliers of bands.
+        estimators: more of them, by name; `evenhand systems --kind estimator` lists them.
         out: a folder for results.json, value.parquet and report.html.
 
     Raises:
-        InvalidInput: a key, column, rule or argument is wrong, or no row agrees with a policy.
+        InvalidInput: a key, column, rule or argument is wrong, or no row agrees with a policy; or an estimator is of
+            groups of actions, and the problem states none.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -196,6 +200,7 @@ def value(
     >>> [(p.policy, round(p.value.value, 2)) for p in found.policies]
     [('as logged', 0.25), ('all none', 0.0), ('all letter', 0.5), ('letter where likes = yes; else none', 0.5)]
     """
+    names, by = columns_of(estimators), all_estimators()
     evidence = evidence_of(log, problem)
     check_seed(seed)
     asked = {rule: policy_of(rule, evidence) for rule in rules}
@@ -213,7 +218,7 @@ def value(
     if not {*evidence.problem.objective.outcomes} & {*evidence.problem.learned}:  # what is known is no guess
         doubted = {name: doubt._replace(missing=0.0) for name, doubt in doubted.items()}
     with Work("weighing", "policy", 1 + len(all_policies)) as work:
-        for one in valued(evidence, tables, all_policies, unasked.moved, doubted):
+        for one in valued(evidence, tables, all_policies, unasked.moved, doubted, {n: by[n] for n in names}):
             each.append(one)
             work.update()
     found = Value(
@@ -223,6 +228,7 @@ def value(
         policies=tuple(z.policy for z in each),
         bands=Bands(reach([z.value for z in each], seed, 0), reach([z.beyond for z in each], seed, 1)),
         limits=budgets,
+        estimators=names,
         rows=evidence.rows,
         clusters=Counted.of(evidence.cluster),
         folds=folds,

@@ -6,6 +6,9 @@ from evenhand.offline.estimators.direct_method import DirectMethod as DirectMeth
 from evenhand.offline.estimators.doubly_robust import DoublyRobust as DoublyRobust
 from evenhand.offline.estimators.dros import DRos as DRos
 from evenhand.offline.estimators.ips import IPS as IPS
+from evenhand.offline.estimators.mips import MIPS as MIPS
+from evenhand.offline.estimators.mrdr import MRDR as MRDR
+from evenhand.offline.estimators.slope import Slope as Slope
 from evenhand.offline.estimators.sndr import SNDR as SNDR
 from evenhand.offline.estimators.snips import SNIPS as SNIPS
 from evenhand.offline.estimators.switch import Switch as Switch

@@ -41,6 +41,7 @@ class Sample:
         scores: of the same shape, by `scores`.
         clusters: of the rows, None where each is one.
         moves: of a policy that was planned by the log.
+        groups: `(A)` of the actions, None where the problem states none.
 
     >>> both = np.full((2, 2), 0.5)
     >>> Sample.of(both, np.array([0, 1]), both[0], np.array([1.0, 3.0]), both).missed.tolist()
@@ -55,6 +56,7 @@ class Sample:
     scores: Floats
     clusters: Clusters | None = None
     moves: FoldMoves = STEADY
+    groups: Ints | None = None
 
     @staticmethod
     def of(policy: Floats, actions: Ints, propensities: Floats, y: Floats, predicted: Floats) -> Sample:
