@@ -111,7 +111,8 @@ def test_errors_by_weights_have_what_folds_move_of_the_weights():
     grown = {"ips": 0, "snips": 0, "sndr": 0}  # logs in which the folds have something in common
     for seed in range(4):
         log = draw(900, seed).evidence
-        targeted = next(p for p in value(log, folds=FOLDS, seed=SEED).policies if p.policy.startswith("targeted"))
+        found = value(log, folds=FOLDS, seed=SEED, estimators=["sndr"])
+        targeted = next(p for p in found.policies if p.policy.startswith("targeted"))
         played, y, w = log.actions, log.outcomes[:, 0], np.zeros((FOLDS, FOLDS, log.rows))
         sale, scored = Crossed(log, FOLDS, SEED).tables["sale"], np.zeros_like(w)
         for j, rows in enumerate(Crossed(log, FOLDS, SEED).rows.members):
