@@ -111,8 +111,8 @@ def test_errors_by_weights_have_what_folds_move_of_the_weights():
     grown = {"ips": 0, "snips": 0, "sndr": 0}  # logs in which the folds have something in common
     for seed in range(4):
         log = draw(900, seed).evidence
-        each = value(log, folds=FOLDS, seed=SEED, estimators=["sndr"]).policies
-        targeted = next(p for p in each if p.policy.startswith("targeted"))
+        found = value(log, folds=FOLDS, seed=SEED, estimators=["sndr"])
+        targeted = next(p for p in found.policies if p.policy.startswith("targeted"))
         played, y, w = log.actions, log.outcomes[:, 0], np.zeros((FOLDS, FOLDS, log.rows))
         sale, scored = Crossed(log, FOLDS, SEED).tables["sale"], np.zeros_like(w)
         for j, rows in enumerate(Crossed(log, FOLDS, SEED).rows.members):
@@ -126,12 +126,12 @@ def test_errors_by_weights_have_what_folds_move_of_the_weights():
         missed = y - sale.predicted[np.arange(log.rows), played]
         off = float(own @ missed / own.sum())  # by which the model is
         model = np.einsum("jji->i", scored) - own * missed
-        for name, factor, psi in (
+        for name, each, psi in (
             ("ips", y, own * y - (own * y).mean()),
             ("sndr", -off, model - model.mean() + own * (missed - off) / own.mean()),
             ("snips", (y - one.value) / own.mean(), one.psi),
         ):
-            terms = w * factor + (scored if name == "sndr" else 0.0)
+            terms = w * each + (scored if name == "sndr" else 0.0)
             d = np.array([[(terms[j, j] - terms[j, k]).sum() for k in range(FOLDS)] for j in range(FOLDS)]) / log.rows
             expected = Estimate.of(psi, 0.0, d).se
             grown[name] += expected > 1.001 * Estimate.of(psi, 0.0).se

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.clusters import Clusters
-from evenhand.offline import value
+from evenhand.offline import from_bandit_feedback, to_bandit_feedback, value
 from evenhand.offline.estimators import IPS, MIPS, MRDR, SNDR, DirectMethod, DoublyRobust, DRos, Slope, Switch
 from evenhand.offline.estimators.base import PRINTED, Sample, all_estimators
 from evenhand.offline.scores import Average, Estimate
@@ -321,6 +321,9 @@ def test_groups_of_actions_are_those_of_the_problem(log):
     assert found["all small"].value == found["all large"].value
     assert found["all small"].value == pytest.approx((letters * stated.outcomes[:, 0]).mean(), rel=0.02)
     assert math.isnan(found["all small"].se)
+    alone = replace(stated.problem, groups=(kind,), subject_to=stated.problem.subject_to[:1])
+    again = value(from_bandit_feedback(to_bandit_feedback(log), alone), estimators=["mips"])
+    assert {p.policy: p.by["mips"].value for p in again.policies}["all small"] == found["all small"].value
 
 
 def test_a_command_adds_columns(tmp_path, capsys):
