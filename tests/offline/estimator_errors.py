@@ -101,8 +101,9 @@ def main(logs, *kinds):
         found = measured(WORLDS[name], int(logs), ESTIMATORS)
         every.append([off for off, _ in found.values()])
         row(name, *(cell(*z) for z in found.values()))
-    row("geometric mean", *(f"{z:.2f}" for z in np.exp(np.nanmean(np.log(every), 0))))
-    row("largest", *(f"{z:.2f}" for z in np.nanmax(every, 0)))
+    columns = [[z for z in column if not np.isnan(z)] for column in zip(*every, strict=True)]  # none, without groups
+    row("geometric mean", *(f"{np.exp(np.log(z).mean()):.2f}" if z else "" for z in columns))
+    row("largest", *(f"{max(z):.2f}" if z else "" for z in columns))
 
 
 if __name__ == "__main__":
