@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 SECONDS = {
-    "choices": 20, "cli": 40, "contracts": 130, "core": 60, "documents": 30, "environments": 40, "examples": 1,
-    "experiments": 50, "goals": 60, "live": 120, "malformed": 20, "models": 65, "new": 15, "newcomers": 1,
+    "choices": 20, "cli": 25, "contracts": 130, "core": 20, "documents": 20, "environments": 40, "examples": 1,
+    "experiments": 30, "goals": 60, "live": 120, "malformed": 20, "models": 65, "new": 15, "newcomers": 1,
     "notebooks": 1, "numerics": 20, "objectives": 35, "offline": 85, "optima": 1, "packages": 1, "planning": 25,
-    "policy": 120, "problem": 45, "recipes": 70, "replay": 120, "report": 60, "run": 90, "sets": 25, "src": 25,
-    "tests": 30, "welfare": 20,
+    "policy": 80, "problem": 25, "recipes": 40, "replay": 120, "report": 15, "run": 40, "sets": 25, "src": 25,
+    "tests": 10, "welfare": 20,
 }  # fmt: skip
 MARK = "slow"  # of tests that only `make check` runs
 
