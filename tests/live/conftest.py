@@ -1,4 +1,4 @@
-"""A server of PostgreSQL, a count of compiled steps, and a warning that most campaigns of these tests give."""
+"""A server of PostgreSQL, counts of compiled steps and folded events, and a warning that most campaigns here give."""
 
 import signal
 from itertools import count
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.views import alike
+from evenhand.live.fold.fold import Fold
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.policy.kernels import events as entering
@@ -80,4 +81,12 @@ def entered(monkeypatch):
         return reached
 
     monkeypatch.setattr(entering.Entering, "run", counted)
+    return found
+
+
+@pytest.fixture
+def folded(monkeypatch):
+    """The numbers of the events that are folded."""
+    found, apply = [], Fold.apply
+    monkeypatch.setattr(Fold, "apply", lambda self, event, *more: (found.append(event.seq), apply(self, event, *more)))
     return found

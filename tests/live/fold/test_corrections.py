@@ -7,7 +7,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.fold import corrections
-from evenhand.live.fold.fold import Fold
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.saving import flatten
@@ -31,19 +30,6 @@ def slow(monkeypatch):
     """Little is folded in a turn, and snapshots are frequent."""
     monkeypatch.setattr(corrections, "TURN", 20)
     monkeypatch.setattr(Worker, "every", 60)
-
-
-@pytest.fixture
-def folded(monkeypatch):
-    """The numbers of the events that are folded."""
-    found, apply = [], Fold.apply
-
-    def counting(fold, event, made=None):
-        found.append(event.seq)
-        apply(fold, event, made)
-
-    monkeypatch.setattr(Fold, "apply", counting)
-    return found
 
 
 def opened(store, policy=POLICY, **terms):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 import evenhand as eh
-from evenhand.live.fold.fold import Fold
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.worker import Worker
 from tests.live.schedules import same_fold
@@ -17,19 +16,6 @@ POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
 @pytest.fixture
 def often(monkeypatch):
     monkeypatch.setattr(Worker, "every", 10)
-
-
-@pytest.fixture
-def folded(monkeypatch):
-    """The numbers of the events that are folded."""
-    found, apply = [], Fold.apply
-
-    def counting(fold, event, made=None):
-        found.append(event.seq)
-        apply(fold, event, made)
-
-    monkeypatch.setattr(Fold, "apply", counting)
-    return found
 
 
 def opened(store, **terms):

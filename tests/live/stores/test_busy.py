@@ -9,7 +9,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Busy
-from evenhand.live.fold.fold import Fold
 from evenhand.live.http import app
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores._sqlite_sessions import Turns
@@ -186,14 +185,6 @@ def test_threads_that_waited_are_told_what_the_one_before_was_told(held, clocks)
     held.flag.clear()
     campaign.refresh()
     assert held.tries == 1
-
-
-@pytest.fixture
-def folded(monkeypatch):
-    """The numbers of the events that are folded."""
-    found, apply = [], Fold.apply
-    monkeypatch.setattr(Fold, "apply", lambda self, event, *more: (found.append(event.seq), apply(self, event, *more)))
-    return found
 
 
 class Full(MemoryStore):
