@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from evenhand.cli import main
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.offline import Evidence, assign, curve, value
-from evenhand.offline.plans import drawn, places
+from evenhand.offline.plans import Cases, drawn, places
 from tests.offline.test_fair import optimum
 
 HEAD = """
@@ -58,8 +59,58 @@ def test_a_list_is_the_optimum_of_a_linear_program(tmp_path):
     assert worth[rows, found.chosen].mean() <= best + 1e-9
     assert worth[rows, found.chosen].mean() >= best - 3 * np.ptp(worth) / 300  # a case per group is rounded down
     assert found.budgets[0].spent <= 120.0 + 1e-9
-    averages = list(found.parities[0].averages.values())
+    averages = list(found.demands[0].averages.values())
     assert max(averages) - min(averages) <= 2 * (0.05 + 3.0 / min(np.bincount(towns)))
+
+
+DEMANDS = {
+    "floor": '[[floor]]\noutcome = "fuel"\nrate = 0.08\n',
+    "floors": '[[floor]]\noutcome = "post"\nby = "town"\nrate = 0.48\n',
+    "ratio": '[[ratio]]\nof = "post"\nover = "sale"\nat_most = 2.1\n',
+    "parity": PARITY,
+}
+
+
+def limits(name, w, c, towns):
+    """The rows of a constraint, whose sums over lotteries are at most 0, `(N,A),(N,A),(N)->(N,A)` each."""
+    of = [np.where(towns == g, len(towns) / (towns == g).sum(), 0.0)[:, None] for g in range(3)]
+    apart = [(z - 1.0) * c for z in of]
+    return {
+        "floor": [0.08 - (c == 3.0)],
+        "floors": [z * (0.48 - c) for z in of],
+        "ratio": [c - 2.1 * w],
+        "parity": [sign * z - 0.05 for z in apart for sign in (1.0, -1.0)],
+    }[name]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["floor"], ["floors"], ["ratio"], ["floor", "parity"], ["floors", "ratio"], ["floor", "floors", "ratio"]],
+)
+def test_limits_of_averages_are_those_of_a_linear_program(tmp_path, names):
+    cases, problem = files(tmp_path, BUDGET.replace("0.4", "0.6") + "".join(DEMANDS[name] for name in names))
+    evidence = Evidence.read(tmp_path / "log.csv", problem)
+    listed = Cases.read(cases, evidence.spec, evidence.problem, evidence.coding)
+    tables = evidence.predict(listed.features, listed.known)
+    w, towns = tables["sale"].predicted, listed.groups["town"]
+    c, n = np.broadcast_to(tables["post"].predicted, w.shape), len(w)
+    rows = [c - 0.6, *(z for name in names for z in limits(name, w, c, towns))]
+    best = linprog(
+        -w.ravel() / n,
+        A_ub=np.array([z.ravel() / n for z in rows]),
+        b_ub=np.zeros(len(rows)),
+        A_eq=np.kron(np.eye(n), np.ones(3)),
+        b_eq=np.ones(n),
+    )
+    assert best.status == 0
+    assert (best.ineqlin.marginals[1:] < -1e-6).any(), "one binds beside the budget"
+    found = assign(cases, problem, learn_from=tmp_path / "log.csv")
+    own = np.arange(n), found.chosen
+    assert -best.fun - 3 * np.ptp(w) * len(rows) / n <= w[own].mean() <= -best.fun + 3 * np.ptp(w) * len(rows) / n
+    for z in rows:
+        assert z[own].mean() <= len(rows) * np.ptp(z, axis=1).max() / n + 1e-9  # a case per limit is rounded
+    assert rows[0][own].mean() <= 1e-9
+    assert len(found.demands) == len(names)
 
 
 @pytest.mark.parametrize("more", [BUDGET, BUDGET + PARITY])
@@ -89,7 +140,7 @@ def test_two_budgets_and_a_parity(tmp_path, holdout):
         assert 270 - 12 <= letters + 3 * calls <= 270
         assert 15 - 3 <= calls <= 15
         assert all(used.price > 0.0 for used in found.budgets)
-        (even,) = found.parities
+        (even,) = found.demands
         if not holdout:  # within what a case or two of a group of a hundred use
             assert max(abs(z - 0.9) for z in even.averages.values()) <= 0.05 + 2 * 3 / 80
     assert "fuel: " in str(found)
@@ -122,7 +173,7 @@ def test_probabilities_are_those_of_draws(lottery):
 def test_without_a_budget_everybody_gets_the_best(tmp_path):
     cases, problem = files(tmp_path, "")
     found = assign(cases, problem, learn_from=tmp_path / "log.csv")
-    assert (found.budgets, found.parities) == ((), ())
+    assert (found.budgets, found.demands) == ((), ())
     assert (found.probability == 1.0).all()
     assert "budget" not in str(found)
 
@@ -233,13 +284,18 @@ def test_one_case(tmp_path):
     assert found.budgets[0].spent <= 0.4
 
 
-FLOOR = '[[floor]]\noutcome = "sale"\nrate = 0.1\n'
+RESOLVING = '[policy]\nname = "resolving"\n'
+WITHIN = '[[within]]\noutcomes = ["sale", "post"]\nwithin = { kind = "ball", centre = [0.3, 0.3], radius = 0.2 }\n'
 
 
 @pytest.mark.parametrize(
     ("more", "asked", "message"),
     [
-        (BUDGET + FLOOR, {}, "constraints: expected budgets, and parities between groups"),
+        (
+            BUDGET + WITHIN + RESOLVING,
+            {},
+            "constraints: expected limits of totals and averages over the whole list, got",
+        ),
         (BUDGET + SECOND, {"budget": 3.0}, "budget: expected none, as problem.toml has 2 budgets"),
         ("", {"budget": 3.0}, "budget: expected none"),
         (BUDGET, {"budget": -1.0}, "budget: expected a finite number of at least 0"),

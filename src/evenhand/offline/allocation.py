@@ -62,6 +62,11 @@ class Resource:
         most, units = np.full(len(both), tolerance), largest(both) * _largest(use)
         return Resource(use=use, most=most, factor=both, groups=sizes[0], units=units)
 
+    @staticmethod
+    def of_groups(use: Floats, groups: Ints | None, factor: Floats, most: Floats) -> Resource:
+        """Limit sums of the use by group, with a factor of each group in each limit, `(N or 1,A),(N),(M,G),(M)->`."""
+        return Resource(use=use, most=most, factor=factor, groups=groups, units=largest(factor) * _largest(use))
+
     def of(self, rows: Ints) -> Resource:
         """Return the resource for some cases; the limits remain those of all."""
         use = self.use if len(self.use) == 1 else self.use[rows]

@@ -51,7 +51,7 @@ class Assignment(Result):
         expected: by outcome, `(N)` what the log lets expect of the chosen action.
         objective: its name.
         budgets: what the list uses of each.
-        parities: what the groups of each have on average.
+        demands: what it has of each other constraint, by group where that looks at groups.
         log: the name of the file that was learned from.
         checks: what is wrong with the log or the budget, a sentence each; None if nothing was found.
         holdout: the lottery of the cases that are held out, and what it costs; None without one.
@@ -69,7 +69,7 @@ class Assignment(Result):
     expected: Mapping[str, Floats]
     objective: str
     budgets: tuple[Used, ...]
-    parities: tuple[Averages, ...]
+    demands: tuple[Averages, ...]
     log: str
     checks: Checks
     holdout: HeldOut | None = None
@@ -122,10 +122,9 @@ class Assignment(Result):
                     reading=PREDICTED if used.learned else BUDGET,
                     chart=charts.bars([Bar(used.outcome, part, f"{part:.2%}")], limit=1.0),
                 )
-        for parity, table in zip(self.parities, of_groups, strict=True):
-            bars = [Bar(name, value, f"{value:.4f}") for name, value in parity.averages.items()]
-            title = f"{parity.outcome}, evenly by {parity.by}"
-            yield Part(title=title, reading=GROUPS, chart=charts.bars(bars), tables=(table,))
+        for demand, table in zip((d for d in self.demands if d.groups), of_groups, strict=True):
+            bars = [Bar(name, value, f"{value:.4f}") for name, value in demand.averages.items()]
+            yield Part(title=str(demand), reading=GROUPS, chart=charts.bars(bars), tables=(table,))
         if self.levels:
             yield Part(title="For whom", reading=WHO, tables=(table_of(self.levels, self.actions, "cases"),))
 
@@ -192,6 +191,8 @@ class Assignment(Result):
         yield f"{count:,} cases, by what {self.log} says of {self.objective}"
         yield from allowances.lines(self._allowed)
         yield from warnings(self.checks)
+        for demand in self.demands:
+            yield from () if demand.groups else (f"{demand}: {amount(z, 6)}" for z in demand.averages.values())
         for used in self.budgets:
             yield f"{used}; one more is predicted to be worth {amount(used.price)} {self.objective}"
         if self.holdout is not None:
@@ -205,9 +206,10 @@ class Assignment(Result):
             means = [f"{z[mine].mean():.4f}" if mine.any() else "-" for z in self.expected.values()]
             rows.append([name, f"{int(mine.sum()):,}", f"{mine.mean():.2%}", *means])
         yield Table(["action", "cases", "share", *(f"expected {name}" for name in self.expected)], rows)
-        for parity in self.parities:
-            lines = [[name, f"{value:.4f}"] for name, value in parity.averages.items()]
-            yield Table([str(parity), "average"], lines)
+        for demand in self.demands:
+            if demand.groups:
+                lines = [[name, f"{value:.4f}"] for name, value in demand.averages.items()]
+                yield Table([str(demand), "average"], lines)
 
 
 def _cells(column: list[object]) -> list[object]:

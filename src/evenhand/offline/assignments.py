@@ -21,13 +21,13 @@ from evenhand.offline.evidence import Evidence
 from evenhand.offline.lines import singles
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.plans import (
-    Averages,
     Cases,
-    Even,
     Held,
     HeldOut,
     ListPlan,
+    ListSums,
     Used,
+    averages_of,
     drawn,
     limits_of,
     places,
@@ -96,7 +96,9 @@ def assign(
     held = Held(holdout, own if chances is None else chances)
     if holdout:
         plan = planned(evidence, listed, tables, limits, held, less, order, alone)
-    place = places(_strata(plan, [listed.groups[even.by] for even in limits.parities]), seed)
+    place = places(
+        _strata(plan, [z for by, z in listed.groups.items() if any(d.by == by for d in limits.demands)]), seed
+    )
     for _ in range(_ROUNDS):
         chosen = drawn(plan.actions, place, holdout, held.lottery)
         spent = np.array(
@@ -114,6 +116,9 @@ def assign(
     worth = evidence.worth(tables, len(listed)).predicted
     objective = worth[rows, chosen]
     expected = {name: t.predicted[rows % len(t.predicted), chosen] for name, t in tables.items()}
+    outcomes = np.column_stack([expected[n] for n in evidence.problem.names])
+    number_of = np.array([evidence.problem.actions.index(a) for a in evidence.names])
+    sums = ListSums.of(evidence.problem, outcomes, listed.groups, number_of[chosen])
     name, out = objective_name(evidence.problem), place < holdout
     used = tuple(
         Used(*b, z, float(q[0]))
@@ -138,7 +143,7 @@ def assign(
             float(worth[rows, alone.actions].sum() - objective.sum()),
             name,
         ),
-        parities=tuple(_averages(even, evidence, listed, expected[even.outcome]) for even in limits.parities),
+        demands=tuple(averages_of(demand, sums) for demand in limits.demands),
         log=evidence.log,
         numeric={c: listed.numbers[c] for c in evidence.spec.numeric},
         categorical=tuple(evidence.spec.categorical),
@@ -178,11 +183,3 @@ def _strata(plan: ListPlan, groups: Sequence[Ints]) -> Ints:
     for each in groups:
         found = np.unique(found * (int(each.max()) + 1) + each, return_inverse=True)[1]
     return found
-
-
-def _averages(even: Even, evidence: Evidence, cases: Cases, each: Floats) -> Averages:
-    """Average an outcome of cases by group."""
-    names = next(g.names for g in evidence.problem.groups if g.name == even.by)
-    inside = [cases.groups[even.by] == g for g in range(len(names))]
-    averages = {n: float(each[z].mean()) for n, z in zip(names, inside, strict=True) if z.any()}
-    return Averages(*even, averages)

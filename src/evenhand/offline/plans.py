@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.luck import Stream, uniform
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, number
 from evenhand.logs import toml
 from evenhand.logs.bad_rows import BadRows, missing, with_levels
@@ -25,6 +25,8 @@ from evenhand.logs.toml import locate_keys
 from evenhand.logs.units import MISSING, MOST_LEVELS, Units
 from evenhand.offline.allocation import Resource, allocate
 from evenhand.offline.evidence import Evidence, Tables
+from evenhand.problem.constraints.base import relative
+from evenhand.problem.constraints.statements import Stated
 from evenhand.problem.problem import Problem
 
 
@@ -133,19 +135,11 @@ class Budget(NamedTuple):
     learned: bool = False  # whether it is kept by predictions alone
 
 
-class Even(NamedTuple):
-    """A grouping whose groups must have about the overall average of an outcome per case."""
-
-    outcome: str
-    by: str
-    tolerance: float
-
-
 class Limits(NamedTuple):
     """The limits that a list must keep."""
 
     budgets: tuple[Budget, ...]
-    parities: tuple[Even, ...]
+    demands: tuple[Stated, ...]  # such as floors, ratios and parities: what rows state of averages
 
 
 class Held(NamedTuple):
@@ -163,27 +157,27 @@ class ListPlan(NamedTuple):
 
 
 def limits_of(evidence: Evidence, cases: int, budget: float | None) -> Limits:
-    """Return the budgets and the parities of a problem for so many cases; `budget` replaces the total of a single one.
+    """Return the limits of a problem for so many cases; `budget` replaces the total of a single one.
 
     Raises:
-        InvalidInput: there are constraints of other kinds.
+        InvalidInput: a constraint is of spans of time, or of a set that rows do not describe.
     """
     p, place = evidence.problem, f"{evidence.problem_file}: constraints"
-    budgets, parities = list[Budget](), list[Even]()
+    budgets, demands = list[Budget](), list[Stated]()
     for s in p.stated:
         if s.spends and s.outcome in (*p.known, *p.learned) and s.by is None:
             budgets.append(Budget(str(s.outcome), s.total / p.horizon * cases, s.outcome in p.learned))
-        elif s.by is not None and s.by in evidence.groups and s.outcome is not None and s.constraint.worst == "high":
-            parities.append(Even(s.outcome, s.by, s.limit))
+        elif s.spans is None and s.whole is None:
+            demands.append(s)
         else:
-            raise InvalidInput(place, "budgets, and parities between groups", s.constraint.label)
+            raise InvalidInput(place, "limits of totals and averages over the whole list", s.constraint.label)
     if budget is not None:
         if len(budgets) != 1:
             has = f"{evidence.problem_file} has {len(budgets) or 'no'} budget{'s' if budgets else ''}"
             raise InvalidInput("budget", f"none, as {has}", budget)
         total = number("budget", budget, "a finite number of at least 0", lambda x: 0.0 <= x < np.inf)
         budgets = [budgets[0]._replace(total=total)]
-    return Limits(tuple(budgets), tuple(parities))
+    return Limits(tuple(budgets), tuple(demands))
 
 
 def planned(
@@ -199,8 +193,8 @@ def planned(
     """Plan a list with the average budgets that held-out cases leave, minus stated amounts.
 
     Budgets leave at least what the cheapest actions cost. Of cases that are alike, those that come first in an order
-    are first. Parities are those of the plan: held out cases have the same lottery in all groups. The prices of a plan
-    `before` with about the same limits save time.
+    are first. A demand is one of the plan, and of the whole list where the lottery of held out cases does not keep it.
+    The prices of a plan `before` with about the same limits save time.
 
     Raises:
         InvalidInput: a budget does not pay for the cheapest actions and the holdout.
@@ -218,10 +212,46 @@ def planned(
             )
         rest = max(((total - lower) / len(cases) - held.share * mean) / (1.0 - held.share), least)
         resources.append(Resource.budget(cost, rest + 1e-12 * abs(rest)))  # sums of costs are rounded
-    for even in limits.parities:
-        resources.append(Resource.parity(tables[even.outcome].predicted, cases.groups[even.by], even.tolerance))
+    for demand in limits.demands:
+        for resource in resources_of(evidence, demand, tables, cases):
+            left = resource.most
+            if held.share:
+                mean = resource.summed(np.broadcast_to(resource.use @ held.lottery, len(cases))) / len(cases)
+                left = np.minimum(left, (left - held.share * mean) / (1.0 - held.share))
+            resources.append(replace(resource, most=left))
     found = allocate(worth, resources, order, None if before is None else before.prices)
     return ListPlan(found.actions, found.prices)
+
+
+def resources_of(evidence: Evidence, s: Stated, tables: Mapping[str, Tables], cases: Cases) -> Iterator[Resource]:
+    """Yield the limits of a constraint's rows, by the outcomes and the grouping that they read.
+
+    A group counts by its share of the list; the rows of a group without a case limit nothing.
+    """
+    p, rows = evidence.problem, s.rows
+    kinds, kind = np.unique(np.column_stack([rows.grouping, rows.weights]), axis=0, return_inverse=True)
+    for k, (grouping, *weights) in enumerate(kinds):
+        read = [q * tables[name].predicted for name, q in zip(p.names, weights, strict=True) if q]
+        use, which = sum(read, np.zeros((1, len(evidence.names)))), np.flatnonzero(kind.ravel() == k)
+        always, inside, most = rows.always[which], rows.inside[which], s.bound[which]
+        if grouping < 0:
+            yield Resource.of_groups(use, None, always[:, None], most)
+            continue
+        by = p.groups[int(grouping)]
+        own = rows.column[which] - p.columns.index((by.name, by.names[0]))
+        if by.of is not None:  # its groups are of actions
+            column = [by.names.index(by.of[a]) for a in evidence.names]
+            share = np.where(rows.by_share[which], [by.share(by.names[g]) for g in own], 1.0)
+            for j in range(len(which)):
+                factor = always[j] + inside[j] / share[j] * (np.array(column) == own[j])
+                yield Resource.of_groups(use * factor, None, np.ones((1, 1)), most[j : j + 1])
+            continue
+        groups = cases.groups[by.name]
+        share = np.bincount(groups, minlength=len(by.names)) / len(groups)
+        there = share[own] > 0.0
+        part = inside[there] / np.where(rows.by_share[which], share[own], 1.0)[there]
+        factor = always[there, None] + part[:, None] * (own[there, None] == np.arange(len(by.names)))
+        yield Resource.of_groups(use, groups, factor, most[there])
 
 
 _STEP = 0.6180339887498949  # the golden ratio less 1: multiples of it fill [0, 1) evenly
@@ -307,12 +337,63 @@ class HeldOut(NamedTuple):
 
 
 class Averages(NamedTuple):
-    """The average of an outcome per case, in each group of a parity."""
+    """What a list has of a constraint: the average of an outcome per case, or a ratio, in all or in each group."""
 
-    outcome: str
-    by: str
-    tolerance: float
+    text: str  # of what, and how it was planned
+    groups: bool  # whether there is a number per group
     averages: Mapping[str, float]
 
     def __str__(self) -> str:
-        return f"{self.outcome} per case by {self.by}, planned within {amount(self.tolerance, 6)}"
+        return self.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListSums:
+    """The sums of outcomes of a whole list, as constraints read them: a single point of a single run."""
+
+    problem: Problem
+    elapsed: Floats
+    totals: Floats
+    group_totals: Floats
+    group_rounds: Floats
+
+    @staticmethod
+    def of(problem: Problem, outcomes: Floats, groups: Mapping[str, Ints], chosen: Ints) -> ListSums:
+        """Sum the outcomes of the chosen actions, `(N,M+L),(N)->`; groups by grouping of cases."""
+        of_actions, each = problem.action_groups[chosen], list[Bools]()
+        divided = [g.name for g in problem.groups if g.of is not None]
+        for k, (by, group) in enumerate(problem.columns):
+            if by in groups:
+                names = next(g.names for g in problem.groups if g.name == by)
+                each.append(groups[by] == names.index(group))
+            else:
+                each.append(of_actions[:, divided.index(by)] == k)
+        inside = np.array(each, float).reshape(len(each), len(outcomes))
+        return ListSums(
+            problem=problem,
+            elapsed=np.array([[float(len(outcomes))]]),
+            totals=outcomes.sum(0)[None, None],
+            group_totals=(inside @ outcomes)[None, None],
+            group_rounds=inside.sum(1)[None, None],
+        )
+
+
+def averages_of(s: Stated, run: ListSums) -> Averages:
+    """Return what a list has of a constraint, by group where it looks at groups one by one."""
+    side = "at most" if s.constraint.worst == "high" else "at least"
+    limit = f"{side} {amount(s.limit, 6)}"
+    if s.by is not None and s.outcome is not None:
+        columns = [k for k, (by, _) in enumerate(run.problem.columns) if by == s.by]
+        cases, place = run.group_rounds[0, 0, columns], run.problem.names.index(s.outcome)
+        if any(g.of is not None for g in run.problem.groups if g.name == s.by):
+            cases = run.elapsed[0, 0] * run.problem.shares[columns]
+        sums = run.group_totals[0, 0, columns, place]
+        how = f"within {amount(s.limit, 6)}" if s.constraint.worst == "high" else limit
+        names = (group for by, group in run.problem.columns if by == s.by)
+        averages = {n: float(z / c) for n, z, c in zip(names, sums, cases, strict=True) if c}
+        return Averages(f"{s.outcome} per case by {s.by}, planned {how}", True, averages)
+    ratio = relative(s.constraint)
+    groups = {} if ratio is None else {name: float(z[0, 0]) for name, z in ratio.groups(run).items()}
+    label = s.constraint.label.replace(" per round", " per case").removesuffix(f", {side}")
+    measured = {} if groups else {label: float(s.constraint.measure(run)[0, 0])}
+    return Averages(f"{label}, planned {limit}", bool(groups), groups or measured)
