@@ -383,6 +383,30 @@ def test_parities_that_no_policy_keeps(tmp_path):
         assign(cases, problem, learn_from=tmp_path / "log.csv")
 
 
+@pytest.mark.parametrize(
+    ("more", "budget", "message"),
+    [
+        (
+            DEMANDS["floor"].replace("0.08", "0.2"),
+            120.0,
+            "no list keeps to the budget of post (0.6 per case is what the others allow) and fuel per case, at "
+            "least 0.2 (0.133333 per case is what the others allow)",
+        ),
+        (
+            DEMANDS["ratio"].replace("2.1", "0.1") + DEMANDS["floors"].replace("0.48", "0.1"),
+            None,
+            "no list keeps to least post by town, at least 0.1 and post / sale, at most 0.1",
+        ),
+    ],
+)
+def test_limits_that_exclude_each_other_are_named(tmp_path, more, budget, message):
+    """Calls of a fifth of the cases cost .6 of post each; the parity is kept by some such list, and is not named."""
+    cases, problem = files(tmp_path, BUDGET.replace("0.4", "0.7") + PARITY.replace("0.05", "3.0") + more)
+    with pytest.raises(InfeasibleProblem) as caught:
+        assign(cases, problem, learn_from=tmp_path / "log.csv", budget=budget)
+    assert str(caught.value) == message
+
+
 ODD = ["=1+1", "+49 30", "-1+A1", "@SUM(1)", "-7.5", "+3", "a=1", ""]
 LOUD = {"A": "=A", "B": "@B", "C": "-C"}  # the towns of a log whose levels a spreadsheet would run
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Bools, Floats, Ints
@@ -216,11 +216,52 @@ def planned(
         for resource in resources_of(evidence, demand, tables, cases):
             left = resource.most
             if held.share:
-                mean = resource.summed(np.broadcast_to(resource.use @ held.lottery, len(cases))) / len(cases)
-                left = np.minimum(left, (left - held.share * mean) / (1.0 - held.share))
+                own = resource.summed(np.broadcast_to(resource.use @ held.lottery, len(cases))) / len(cases)
+                left = np.minimum(left, (left - held.share * own) / (1.0 - held.share))
             resources.append(replace(resource, most=left))
-    found = allocate(worth, resources, order, None if before is None else before.prices)
+    try:
+        found = allocate(worth, resources, order, None if before is None else before.prices)
+    except InfeasibleProblem as error:
+        labels = [f"the budget of {b.outcome}" for b in limits.budgets]
+        labels += [_label(d) for d in limits.demands for _ in resources_of(evidence, d, tables, cases)]
+        raise InfeasibleProblem(_conflict(worth, resources, labels, order)) from error
     return ListPlan(found.actions, found.prices)
+
+
+def _conflict(worth: Floats, resources: Sequence[Resource], labels: Sequence[str], order: Ints) -> str:
+    """Name limits that exclude each other, none of which could be left out of them, and what they would have to give.
+
+    Equation: a limit would have to be the least use that lists within the others have.
+    """
+    mine = list(range(len(resources)))
+    for k in tuple(mine):
+        if len(mine) > 1 and not _is_kept(worth, [resources[j] for j in mine if j != k], order):
+            mine.remove(k)
+    told = list[str]()
+    for k in mine:
+        one, others = resources[k], [resources[j] for j in mine if j != k]
+        text = labels[k]
+        if len(one.most) == 1 and one.groups is None and one.most[0]:
+            use = np.ascontiguousarray(np.broadcast_to(one.use * one.factor[0, 0], worth.shape))
+            least = -allocate(-use, others, order).value
+            text += f" ({amount(abs(least), 6)} per case is what the others allow)"
+        told.append(text)
+    return f"no list keeps to {' and '.join(dict.fromkeys(told))}"
+
+
+def _label(s: Stated) -> str:
+    """The demand in words, per case."""
+    side = "at most" if s.constraint.worst == "high" else "at least"
+    label = s.constraint.label.removesuffix(f", {side}").replace(" per round", " per case")
+    return f"{label}, {side} {amount(s.limit, 6)}"
+
+
+def _is_kept(worth: Floats, resources: Sequence[Resource], order: Ints) -> bool:
+    try:
+        allocate(worth, resources, order)
+    except InfeasibleProblem:
+        return False
+    return True
 
 
 def resources_of(evidence: Evidence, s: Stated, tables: Mapping[str, Tables], cases: Cases) -> Iterator[Resource]:
@@ -380,20 +421,17 @@ class ListSums:
 
 def averages_of(s: Stated, run: ListSums) -> Averages:
     """Return what a list has of a constraint, by group where it looks at groups one by one."""
-    side = "at most" if s.constraint.worst == "high" else "at least"
-    limit = f"{side} {amount(s.limit, 6)}"
     if s.by is not None and s.outcome is not None:
         columns = [k for k, (by, _) in enumerate(run.problem.columns) if by == s.by]
         cases, place = run.group_rounds[0, 0, columns], run.problem.names.index(s.outcome)
         if any(g.of is not None for g in run.problem.groups if g.name == s.by):
             cases = run.elapsed[0, 0] * run.problem.shares[columns]
         sums = run.group_totals[0, 0, columns, place]
-        how = f"within {amount(s.limit, 6)}" if s.constraint.worst == "high" else limit
+        how = f"{'within' if s.constraint.worst == 'high' else 'at least'} {amount(s.limit, 6)}"
         names = (group for by, group in run.problem.columns if by == s.by)
         averages = {n: float(z / c) for n, z, c in zip(names, sums, cases, strict=True) if c}
         return Averages(f"{s.outcome} per case by {s.by}, planned {how}", True, averages)
     ratio = relative(s.constraint)
     groups = {} if ratio is None else {name: float(z[0, 0]) for name, z in ratio.groups(run).items()}
-    label = s.constraint.label.replace(" per round", " per case").removesuffix(f", {side}")
-    measured = {} if groups else {label: float(s.constraint.measure(run)[0, 0])}
-    return Averages(f"{label}, planned {limit}", bool(groups), groups or measured)
+    measured = {} if groups else {"all": float(s.constraint.measure(run)[0, 0])}
+    return Averages(_label(s), bool(groups), groups or measured)
