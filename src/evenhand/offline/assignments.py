@@ -53,19 +53,20 @@ def assign(
 ) -> Assignment:
     """Assign an action to every case of a list, by a randomised log and within the budgets of the problem.
 
-    Equation: max sum_i w_i(a_i) s.t. sum_i c_ik(a_i) <= B_k for every budget, and every parity, by the prices of the
-    list itself (`allocate`), with predictions w of models of the whole log. With a holdout h of a lottery b, an action
-    has the chance h b_a, and the planned one 1 - h more; the plan has what held out cases are expected to leave of the
-    budgets. What the holdout costs is found by another plan without it.
+    Equation: max sum_i w_i(a_i) s.t. sum_i c_ik(a_i) <= B_k for every budget, and the rows of all other limits, by the
+    prices of the list itself (`allocate`), with predictions w of models of the whole log. With a holdout h of a lottery
+    b, an action has the chance h b_a, and the planned one 1 - h more; the plan has what held out cases are expected to
+    leave of the budgets. What the holdout costs is found by another plan without it.
 
     What was drawn never costs more than a budget. If it would, as held out cases are drawn or few cases could not be
     split, the plan is lowered by what is too much, and drawn again with the same luck. The probabilities are those of
-    the last plan; lowering it moves few cases. A parity may be exceeded by what a few cases and the holdout use. A
-    budget on an outcome that is learned is kept by predictions: what the list will use is known afterwards alone.
+    the last plan; lowering it moves few cases. Another limit may be missed by what a few cases use, a parity also by
+    the holdout. A budget on an outcome that is learned is kept by predictions: what the list will use is known
+    afterwards alone.
 
     Args:
         cases: a CSV file with the columns of features, groups and known outcomes; without actions and outcomes.
-        problem: a TOML file with budgets and parities; those on outcomes that are learned are of predictions.
+        problem: a TOML file with constraints without spans of time; those on learned outcomes are of predictions.
         learn_from: a randomised log, as for `curve`.
         budget: for the whole list, if the problem has one; by default its rate per case.
         holdout: the share of cases that are decided by a lottery, in [0, 1).
@@ -77,7 +78,7 @@ def assign(
 
     Raises:
         InvalidInput: a file, a column or an argument is wrong, or the problem has other constraints.
-        InfeasibleProblem: no policy keeps to all budgets and parities.
+        InfeasibleProblem: no list keeps to all limits; it names those that exclude each other.
     """
     number("holdout", holdout, "a share in [0, 1)", lambda x: 0.0 <= x < 1.0)
     check_seed(seed)
