@@ -14,13 +14,13 @@ import numpy as np
 
 from evenhand.core import kernel
 from evenhand.core.kernel import kernels
-from evenhand.run.warm import common
+from evenhand.run.ahead_of_time import common
 
 READ = """
 import time
 from evenhand.core import machine_code
 from evenhand.core.kernel import kernels
-from evenhand.run.warm import common
+from evenhand.run.ahead_of_time import common
 took, compile = [], machine_code.Code.compile
 def timed(self, sig):
     began = time.thread_time()

@@ -22,7 +22,7 @@ from benchmarks.live_worlds import NAME, POLICY, case, opened
 from evenhand.live.log.replies import Reply
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.batches import Deciding
-from evenhand.live.worker.verbs import Verbs
+from evenhand.live.worker.requests import Verbs
 from evenhand.policy.batch import compile_ahead
 from evenhand.policy.kernels import events as entering
 from evenhand.report.summary import table

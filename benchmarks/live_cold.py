@@ -23,9 +23,9 @@ import evenhand as eh
 from benchmarks.live_logs import repeat
 from benchmarks.live_worlds import NAME
 from evenhand.live import Conflict
-from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.worker.verbs import Verbs
+from evenhand.live.worker.requests import Verbs
 from evenhand.report.summary import table
 
 _SHIPPED = Path(__file__).parents[1] / "deploy" / "problem.toml"

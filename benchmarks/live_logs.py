@@ -15,7 +15,7 @@ from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.log.events import Event
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.worker.verbs import Verbs
+from evenhand.live.worker.requests import Verbs
 from evenhand.report.summary import table
 
 _MADE, _BATCH = 2_000, 500  # decisions that the policy makes for a long log, and those in one transaction

@@ -17,7 +17,7 @@ import evenhand as eh
 from benchmarks.live_cold import opened
 from benchmarks.live_logs import repeat
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.worker.verbs import Verbs
+from evenhand.live.worker.requests import Verbs
 from evenhand.report.summary import table
 
 _MADE, _BATCH, _STAY = 2_000, 500, 5_000  # decisions that the policy makes, those of a transaction, events that stay

@@ -63,7 +63,7 @@ def pytest_collection_finish():
 @pytest.fixture(autouse=True, scope="session")
 def compile_in_silence():
     """Tests of what is written on stderr do not depend on which kernels are compiled already."""
-    from evenhand.core.compiling import COMPILING
+    from evenhand.core.compilation import COMPILING
 
     COMPILING.after = math.inf
 

@@ -10,12 +10,12 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.replay.run import of_problem_file
-from evenhand.run.warm import common, kept_in, warm
+from evenhand.run.ahead_of_time import common, kept_in, warm
 
 EMAIL = str(Path(__file__).parents[2] / "examples" / "email.toml")
 SERVICE = """
 import evenhand as eh
-from evenhand.run.warm import compiled
+from evenhand.run.ahead_of_time import compiled
 problem = eh.Problem(
     actions=("none", "letter", "call", "visit"),
     features=(eh.Numeric("age", 18, 90), eh.Numeric("income", 0, 9), eh.Categorical("channel", ("web", "phone"))),
@@ -86,7 +86,7 @@ for locator in (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator, ca
     locator.from_function = classmethod(lambda cls, function, path: None)
 from numpy import zeros
 from evenhand.policy.entries import first_misfit
-from evenhand.run.warm import kept_in
+from evenhand.run.ahead_of_time import kept_in
 print(first_misfit(zeros(2), zeros(2) > 0))
 try:
     kept_in()

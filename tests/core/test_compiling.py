@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from evenhand.core.compiling import Compiling
+from evenhand.core.compilation import Compiling
 from evenhand.core.progress import Screen
 
 

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from evenhand.core.pauses import uncollected
+from evenhand.core.garbage import uncollected
 
 
 def test_an_interrupt_right_after_the_search_was_stopped_lets_it_go_on(monkeypatch):

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from evenhand.core.pauses import short_turns
+from evenhand.core.garbage import short_turns
 
 
 @pytest.fixture(autouse=True)

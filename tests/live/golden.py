@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.fold.fold import Fold
 from evenhand.live.fold.snapshots import FOLD
 from evenhand.live.log.events import Event, encode

@@ -30,7 +30,7 @@ from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
 from evenhand.live import Busy, Campaign, Conflict, Place
 from evenhand.live.fold.cases import Named
-from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.fold.phases import Phase
 from evenhand.live.log.events import Leap, is_erased
 from evenhand.live.log.ids import Restored, restored

@@ -11,8 +11,8 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.problem_file import parse, read_spec
 from evenhand.new import QUESTIONS, example, read
+from evenhand.new.files import FILES, problem_file, script
 from evenhand.new.questions import Aim, Feature, Limit, Span
-from evenhand.new.writing import FILES, problem_file, script
 from tests.each import for_each
 
 EXAMPLES = {q.flag: q.example for q in QUESTIONS}

@@ -8,9 +8,9 @@ import sys
 import numpy as np
 
 from evenhand.offline import Frontier
-from evenhand.offline.aims import Aim
 from evenhand.offline.evidence import Tables
 from evenhand.offline.fold_plans import best
+from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import RidgeByErrors, predicted
 from evenhand.offline.scores import Estimate, Z, blocks, reach, scores
 from tests.offline.logs import COSTS, draw

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 
 from evenhand.offline import Frontier
+from evenhand.offline.curve_policies import cheapest_of, planned, single
 from evenhand.offline.fold_plans import Crossed, best, even
-from evenhand.offline.lines import cheapest_of, planned, single
 from evenhand.offline.scores import Estimate
 from tests.offline.logs import draw
 

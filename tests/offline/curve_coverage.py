@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.offline import Evidence, Frontier
+from evenhand.offline.curve_policies import cheapest_of, planned, single
 from evenhand.offline.fold_plans import Crossed, best
-from evenhand.offline.lines import cheapest_of, planned, single
 from evenhand.offline.outcome_models import RidgeByErrors, members_of
 from evenhand.offline.scores import Estimate, Z
 from evenhand.problem import Outcome

@@ -15,9 +15,9 @@ import numpy as np
 from evenhand.environments import Logged
 from evenhand.environments.logged import blocks
 from evenhand.models import Ridge
+from evenhand.offline.curve_policies import planned
 from evenhand.offline.estimators.snips import normalised
 from evenhand.offline.fold_plans import Crossed, best
-from evenhand.offline.lines import planned
 from evenhand.offline.outcome_models import members_of
 from evenhand.offline.scores import Average, Estimate, Z, weights
 from evenhand.problem import Budget

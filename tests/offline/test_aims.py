@@ -9,10 +9,10 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
 from evenhand.offline import curve, value
-from evenhand.offline.aims import Aim
+from evenhand.offline.curve_policies import planned
 from evenhand.offline.evidence import Tables
 from evenhand.offline.fold_plans import Crossed, FairFrontier, best as best_within, within
-from evenhand.offline.lines import planned
+from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import folds_of
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Budget, Outcome, Parity

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenhand.offline import assign, curve, value
-from evenhand.offline.doubts import doubts, idle, support
+from evenhand.offline.cautions import doubts, idle, support
 from evenhand.offline.evidence import Tables
 from evenhand.problem import Budget
 from tests.offline.logs import draw, problem

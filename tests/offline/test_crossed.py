@@ -7,14 +7,14 @@ import pytest
 
 from evenhand.objectives import AlphaFair
 from evenhand.offline import Frontier, RidgeByErrors, value
-from evenhand.offline.aims import Aim
+from evenhand.offline.curve_policies import planned
 from evenhand.offline.estimators.snips import normalised
 from evenhand.offline.evidence import Tables
 from evenhand.offline.fold_plans import Crossed, best, even
 from evenhand.offline.frontier import _order
-from evenhand.offline.lines import planned
+from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Asked, Sums, by_sums, fold_models, folds_of, predicted
-from evenhand.offline.planned import moves
+from evenhand.offline.planned_policies import moves
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Outcome
 from tests.offline import use_coverage

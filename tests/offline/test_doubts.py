@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.objectives import Linear
 from evenhand.offline import curve, from_bandit_feedback, value
-from evenhand.offline.doubts import FEW, Bounds, doubter, ends
+from evenhand.offline.cautions import FEW, Bounds, doubter, ends
 from evenhand.offline.scores import Average, Estimate, Z, weights
 from evenhand.problem import Budget, Floor, Outcome, Problem
 from evenhand.report import charts

@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.objectives import AlphaFair
 from evenhand.offline import value
-from evenhand.offline.doubts import kept
+from evenhand.offline.cautions import kept
 from evenhand.problem import Budget, Floor, Outcome, Parity, Ratio, Within
 from evenhand.sets import Ball
 from tests.offline.bootstraps import resampled

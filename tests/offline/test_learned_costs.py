@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.offline import Evidence, assign, curve, value
-from evenhand.offline.doubts import sure
+from evenhand.offline.cautions import sure
 from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.scores import Average
 from tests.offline.test_assignments import HEAD, files

@@ -10,7 +10,7 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.logs.dates import days
 from evenhand.offline import Evidence, assign, for_whom, value
-from evenhand.offline.whom import levels_of
+from evenhand.offline.targeting import levels_of
 from tests.offline.test_assignments import BUDGET, HEAD, files
 
 DATED = HEAD.replace(

@@ -121,7 +121,11 @@ def test_the_page_of_a_list_states_the_result(tmp_path):
         f"So that the list can be judged, there are {int(found.held_out.sum())} cases held out: any" in found.summary()
     )
     who, budget, groups = (part.title for part in found.plot().charts)
-    assert (who, budget[:17], groups) == ("Who gets what", "The budget: post,", "post per case by town, planned within 0.05")
+    assert (who, budget[:17], groups) == (
+        "Who gets what",
+        "The budget: post,",
+        "post per case by town, planned within 0.05",
+    )
     assert found.headline() in found._repr_html_()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Estimate, RidgeByErrors, cross_fit
-from evenhand.offline.doubts import doubter
+from evenhand.offline.cautions import doubter
 from evenhand.offline.estimators import IPS, SNIPS, DirectMethod, DoublyRobust, Switch
 from evenhand.offline.estimators.base import Sample
 from evenhand.offline.estimators.snips import normalised

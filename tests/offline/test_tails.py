@@ -10,7 +10,7 @@ from scipy.stats import norm
 from evenhand.logs.clusters import Clusters
 from evenhand.objectives import Linear
 from evenhand.offline import curve, value
-from evenhand.offline.doubts import kept
+from evenhand.offline.cautions import kept
 from evenhand.offline.events import FEW_EVENTS, Occurrences
 from evenhand.offline.scores import Average, Estimate, Tails, Z
 from evenhand.problem import Budget, Floor, Groups, Outcome, Parity

@@ -16,13 +16,13 @@ from evenhand.logs.checks.propensities import misfit
 from evenhand.logs.checks.repeats import alike
 from evenhand.logs.clusters import Clusters
 from evenhand.offline import Evidence, curve, for_whom, value
-from evenhand.offline.doubts import doubter
+from evenhand.offline.cautions import doubter
 from evenhand.offline.events import Share
 from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.outcome_models import RidgeByErrors
-from evenhand.offline.planned import Parted, moves
+from evenhand.offline.planned_policies import Parted, moves
 from evenhand.offline.scores import weights
-from evenhand.offline.whom import standard_errors
+from evenhand.offline.targeting import standard_errors
 from evenhand.replay import draft, read_log, replay_log
 from tests.offline.hall import confidence_of, interval_of
 from tests.offline.logs import draw

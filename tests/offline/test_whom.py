@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, RidgeByErrors, for_whom
 from evenhand.offline.outcome_models import members_of
 from evenhand.offline.scores import Estimate
-from evenhand.offline.whom import levels_of, standard_errors
+from evenhand.offline.targeting import levels_of, standard_errors
 from tests.offline.logs import draw
 
 BUDGET = 'budget = [{ outcome = "post", rate = 0.25 }]\n'

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.policy.late import decide_late, unguarded
+from evenhand.policy.after_horizon import decide_late, unguarded
 from evenhand.policy.saving import flatten
 from evenhand.problem.end import is_over
 from tests.each import for_each

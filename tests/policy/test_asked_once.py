@@ -6,7 +6,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.records import Worth
 from evenhand.models.per_action import PerAction
-from evenhand.policy import questions
+from evenhand.policy import queries
 
 KNOWN = eh.Outcome("cents", known={"letter": 80})
 LEARNED = eh.Outcome("cents", low=0, high=100)
@@ -52,7 +52,7 @@ def test_the_model_is_asked_again_at_other_prices_alone(cents, total, times, mon
     assert len(asked) == 1 + times
     assert (w[..., 1:] != 0.0).any() == (times == 1)  # the price of what is learned and paid for
     assert w.shape[2] == 1  # the same for all candidates
-    monkeypatch.setattr(questions, "_same", lambda *_: False)
+    monkeypatch.setattr(queries, "_same", lambda *_: False)
     _, expected = _mixed(policy, state, context)
     assert len(asked) == 3 + times
     for z, other in zip(found, expected, strict=True):

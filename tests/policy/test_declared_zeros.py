@@ -6,7 +6,7 @@ import pytest
 from evenhand.core.records import Context
 from evenhand.models import BayesianRidge, Bootstrapped, PerAction, Stacked
 from evenhand.objectives import Linear
-from evenhand.policy.marks import marked
+from evenhand.policy.marked_arrays import marked
 from evenhand.problem import Floor, Outcome, Problem
 from evenhand.recipes import fw_dual
 from evenhand.run import simulate

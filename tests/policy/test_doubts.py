@@ -8,8 +8,8 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import EvenhandWarning
 from evenhand.live.http import app
-from evenhand.policy.doubts import refunds
-from evenhand.policy.late import decide_late
+from evenhand.policy.after_horizon import decide_late
+from evenhand.policy.cautions import refunds
 from evenhand.recipes import uniform
 from tests.live.served import serving
 

@@ -5,7 +5,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.environments import Court
-from evenhand.policy.marks import Payable
+from evenhand.policy.marked_arrays import Payable
 from tests.problems import pose
 
 A = 2

@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.exports import export
-from evenhand.live.fold.coded import Text, of_log
+from evenhand.live.fold.column_encoder import Text, of_log
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.logs.log import environment, read_rows
 from evenhand.logs.problem_file import parse, read_spec

@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live.fold.coded import Text, of_file, of_log
+from evenhand.live.fold.column_encoder import Text, of_file, of_log
 from evenhand.logs.problem_file import parse
 from evenhand.logs.units import Units
 from evenhand.objectives import Linear

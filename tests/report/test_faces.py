@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.faces import amount
 from evenhand.core.records import Decision, Offer, Worth
+from evenhand.core.texts import amount
 from evenhand.offline.plans import Used
 from evenhand.report.summary import Ending, Line, Summary, number
 

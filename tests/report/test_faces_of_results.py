@@ -8,7 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.logs import log
-from evenhand.offline import assignment_table, curve_table, value_table, whom
+from evenhand.offline import assignment_table, curve_table, targeting, value_table
 from evenhand.replay import comparison, report
 from evenhand.run import sweeps, trace
 
@@ -61,7 +61,7 @@ def files(tmp_path_factory):
         value_table.Value,
         curve_table.Curve,
         assignment_table.Assignment,
-        whom.ForWhom,
+        targeting.ForWhom,
     ],
 )
 def test_every_result_has_a_table_and_a_short_text(kind):

@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.core.errors import CannotSave, InvalidInput
 from evenhand.environments import Delayed
 from evenhand.objectives import Linear
-from evenhand.run.wrapped import Selecting
+from evenhand.run.python_policy import Selecting
 
 PROBLEM = eh.Problem(
     actions=("a", "b", "c"),

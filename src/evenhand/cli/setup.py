@@ -124,7 +124,7 @@ def _answers(given: dict[str, str]) -> dict[str, str]:
 
 def _warm(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.rehearsal import of_campaign
-    from evenhand.run.warm import common, warm
+    from evenhand.run.ahead_of_time import common, warm
 
     print(warm(common() if o.problem is None else of_campaign(o.problem)))
     return 0

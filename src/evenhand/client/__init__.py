@@ -9,7 +9,7 @@ except ImportError as error:
 
 from evenhand.client.client import Client, Decision, Erased
 from evenhand.client.entries import Deciding, Observing
-from evenhand.client.sending import NoAnswer, RequestRefused
+from evenhand.client.requests import NoAnswer, RequestRefused
 
 __all__ = ["Client", "Deciding", "Decision", "Erased", "NoAnswer", "Observing", "RequestRefused"]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from evenhand.client.entries import Deciding, Observing, Outcomes, Refusal, named, refusal, stated
-from evenhand.client.sending import Sender
+from evenhand.client.requests import Sender
 from evenhand.core.errors import InvalidInput
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.client.sending import RETRIED, NoAnswer, RequestRefused
+from evenhand.client.requests import RETRIED, NoAnswer, RequestRefused
 
 Outcomes = Mapping[str, float | None]
 Refusal = RequestRefused | NoAnswer

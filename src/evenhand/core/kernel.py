@@ -26,10 +26,10 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 import numpy as np
 
-from evenhand.core.compiling import COMPILING
+from evenhand.core.compilation import COMPILING
 from evenhand.core.errors import InvalidInput
+from evenhand.core.garbage import short_turns
 from evenhand.core.interpreter import CAREFUL, PLAIN, by_name, codes, exact, reached, result
-from evenhand.core.pauses import short_turns
 
 P = ParamSpec("P")
 R = TypeVar("R")

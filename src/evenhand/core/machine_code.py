@@ -45,7 +45,7 @@ from numba.core.types import Dispatcher as DispatcherType, unliteral
 from numba.extending import typeof_impl
 from numba.np import numpy_support
 
-from evenhand.core.compiling import COMPILING
+from evenhand.core.compilation import COMPILING
 from evenhand.core.interpreter import called, named, reached
 from evenhand.core.kernel import Kernel, measured, name
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 
@@ -60,7 +60,7 @@ class Context(NamedTuple):
         rows = [(field, _shape(z)) for field, z in zip(self._fields, self, strict=True) if z is not None]
         if isinstance(self.offered, np.ndarray) and not self.offered.all():
             rows[3] = "offered", f"{rows[3][1]}, {int(self.offered.sum()):,} of {self.offered.size:,}"
-        return faces.text("Context: arrays of these shapes", rows)
+        return texts.text("Context: arrays of these shapes", rows)
 
 
 class Mix(NamedTuple):
@@ -161,10 +161,10 @@ class Decision(NamedTuple):
     names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return faces.text(*self._shown())
+        return texts.text(*self._shown())
 
     def _repr_html_(self) -> str:
-        return faces.table(*self._shown())
+        return texts.table(*self._shown())
 
     def _shown(self) -> tuple[str, list[tuple[str, str]]]:
         """A title, and a line per play; of a batch, one per candidate that is played."""
@@ -177,11 +177,11 @@ class Decision(NamedTuple):
         if len(self.plays) > 1:  # a batch: how often each candidate is played
             found, times = np.unique(self.plays[self.plays >= 0], return_counts=True)
             order = np.argsort(-times, kind="stable")
-            rows = [(self._name(int(found[i])), f"in {faces.count(int(times[i]), 'replica')}") for i in order]
+            rows = [(self._name(int(found[i])), f"in {texts.count(int(times[i]), 'replica')}") for i in order]
         number = f"number {self.id[0]}" if self.id[0] >= 0 else "not committed"
         title = f"Decision ({number})" + ("" if rows else ": nothing is played")
         if len(self.plays) > 1:
-            title += f" of {faces.count(len(self.plays), 'replica')}"
+            title += f" of {texts.count(len(self.plays), 'replica')}"
         return title, rows
 
     def _name(self, candidate: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.compiling import COMPILING
+from evenhand.core.compilation import COMPILING
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work, duration

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import few
+from evenhand.core.texts import few
 from evenhand.core.types import Bools, Floats
 from evenhand.logs import toml
 from evenhand.logs.columns import Columns, Names

@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.signatures import checked
+from evenhand.core.texts import amount
 from evenhand.core.validate import file, on_disk
 from evenhand.logs import toml
 from evenhand.logs.bad_rows import FEW
 from evenhand.logs.checks.balance import chance, drawn_by, stated_under, unbalanced
 from evenhand.logs.checks.overlap import FEW as FEW_ROWS
 from evenhand.logs.checks.repeats import is_owner, repeats
+from evenhand.logs.column_guesses import UNCLEAR, Guess, Look, Looks, guess, looks, yes_no
 from evenhand.logs.columns import POINT, Columns, Marks, plain
 from evenhand.logs.dates import short
 from evenhand.logs.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.logs.log import Source, held, name_of, names_in, read_columns, separator_of
-from evenhand.logs.looks import UNCLEAR, Guess, Look, Looks, guess, looks, yes_no
 from evenhand.logs.reading import MARK, Form
 
 DECIDE = "DECIDE"

@@ -11,18 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount, few
+from evenhand.core.texts import amount, few
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.logs.bad_rows import BadRows, absent, drop, is_name, marked, missing, with_levels
 from evenhand.logs.checks.repeats import FEW, is_owner, scales, undeclared
 from evenhand.logs.clusters import Clusters, declared
+from evenhand.logs.column_guesses import is_gap, yes_no
 from evenhand.logs.columns import POINT, Columns, Names, as_number, grouped
 from evenhand.logs.dates import days, offset, slashed
 from evenhand.logs.files import misread
 from evenhand.logs.keys import CLIP, DROP, REFUSE
-from evenhand.logs.looks import is_gap, yes_no
 from evenhand.logs.spec import Spec
 from evenhand.logs.units import Units
 from evenhand.problem.clock import Clock

@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 from evenhand.core.arguments import KIND, arguments, can_be_written, described, finite, kinds, read
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import clipped
 from evenhand.core.registry import exported
+from evenhand.core.texts import clipped
 from evenhand.core.types import Floats
 from evenhand.core.validate import LEAST_WEIGHT, MOST_WEIGHT
 from evenhand.logs.dates import ORDERS, days

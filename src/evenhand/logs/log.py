@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Texts
@@ -91,11 +91,11 @@ class Log:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
+        return texts.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
         first, *rest = str(self).split("\n")
-        return faces.table(first, [line.split(": ", 1) for line in rest])
+        return texts.table(first, [line.split(": ", 1) for line in rest])
 
     def columns(self) -> Mapping[str, Floats | Texts]:
         """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""

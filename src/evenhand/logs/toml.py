@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.faces import clipped
 from evenhand.core.registry import snake, unknown_key
+from evenhand.core.texts import clipped
 from evenhand.core.toml import parse, statements
 from evenhand.logs.columns import plain
 from evenhand.logs.keys import NEEDED, TABLE, Key, named

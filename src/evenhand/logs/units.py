@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.registry import meant
+from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.logs.columns import Names

@@ -26,7 +26,7 @@ from evenhand.models._shared import (
     without_data,
 )
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
-from evenhand.models.past import Arrays, Past, fold_older, lacks_room, latest, no_past, older
+from evenhand.models.observations import Arrays, Past, fold_older, lacks_room, latest, no_past, older
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import LEAST, STRONG, affordable, ahead, doubt, log_volume, reach, within
 from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic

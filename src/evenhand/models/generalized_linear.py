@@ -29,7 +29,7 @@ from evenhand.models.links import (
     spread,
     turn,
 )
-from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
+from evenhand.models.observations import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import fit
 from evenhand.numerics.precision import absorb, blank, dot, fresh, quadratic

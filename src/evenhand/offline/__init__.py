@@ -9,12 +9,12 @@ from evenhand.offline.curves import curve
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.fold_plans import FairFrontier
 from evenhand.offline.frontier import Frontier
-from evenhand.offline.frozen import Saved, frozen
 from evenhand.offline.outcome_models import Logistic, Regressor, RidgeByErrors, cross_fit
+from evenhand.offline.saved_policies import Saved, frozen
 from evenhand.offline.scores import Estimate
+from evenhand.offline.targeting import ForWhom, for_whom
 from evenhand.offline.value_table import Value
 from evenhand.offline.values import value
-from evenhand.offline.whom import ForWhom, for_whom
 
 __all__ = [
     "Assignment",

@@ -13,18 +13,18 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import amount
 from evenhand.core.files import RUN, quoted_cell, replacement
+from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.logs.arrow import pyarrow_for
 from evenhand.logs.checks import Checks, fault_of, scope
+from evenhand.logs.column_guesses import FORESEEN, LISTED
 from evenhand.logs.columns import POINT
-from evenhand.logs.looks import FORESEEN, LISTED
 from evenhand.logs.reading import Form
 from evenhand.logs.units import MISSING
 from evenhand.offline.plans import Averages, HeldOut, Used
-from evenhand.offline.whom import Level, levels_of, table_of
+from evenhand.offline.targeting import Level, levels_of, table_of
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Bar

@@ -9,16 +9,16 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.registry import meant
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
 from evenhand.logs.log import Source
 from evenhand.offline.assignment_table import Assignment
-from evenhand.offline.doubts import doubts, idle, outside, support
+from evenhand.offline.cautions import doubts, idle, outside, support
+from evenhand.offline.curve_policies import singles
 from evenhand.offline.evidence import Evidence
-from evenhand.offline.lines import singles
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.plans import (
     Cases,

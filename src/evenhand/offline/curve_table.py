@@ -9,10 +9,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.logs.checks import fault_of, scope
-from evenhand.offline.doubts import Doubt, sure
-from evenhand.offline.lines import TARGETED, Line
+from evenhand.offline.cautions import Doubt, sure
+from evenhand.offline.curve_policies import TARGETED, Line
 from evenhand.offline.results import LogResult, in_band, interval, told, use_cell
 from evenhand.offline.scores import Bands, Estimate
 from evenhand.report import allowances, charts

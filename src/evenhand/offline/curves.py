@@ -7,17 +7,14 @@ from pathlib import Path
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
+from evenhand.core.texts import amount
 from evenhand.core.validate import file, writable
 from evenhand.logs.checks import Checks
 from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
-from evenhand.offline.curve_table import Curve
-from evenhand.offline.doubts import Doubt, doubter, doubts, idle, support
-from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fold_plans import Crossed, best, even
-from evenhand.offline.lines import (
+from evenhand.offline.cautions import Doubt, doubter, doubts, idle, support
+from evenhand.offline.curve_policies import (
     TARGETED,
     Limit,
     beside,
@@ -31,6 +28,9 @@ from evenhand.offline.lines import (
     together,
     tolerances_of,
 )
+from evenhand.offline.curve_table import Curve
+from evenhand.offline.evidence import Evidence, evidence_of
+from evenhand.offline.fold_plans import Crossed, best, even
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.policies import limits
 from evenhand.offline.results import Counted

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.core.faces import amount, few
+from evenhand.core.texts import amount, few
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.logs.clusters import Clusters
 

@@ -10,17 +10,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.progress import Work
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.logs.clusters import Clusters
-from evenhand.offline.aims import Aim
 from evenhand.offline.events import Occurrences
 from evenhand.offline.evidence import Evidence, Models, Tables, as_logged
 from evenhand.offline.frontier import Frontier, Stop
+from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.planned import Parted, Parts, Planned
+from evenhand.offline.planned_policies import Parted, Parts, Planned
 
 _STEPS = 80  # of a bisection: beyond the last bit of a double
 Planner = Callable[[Aim, Floats, Ints], Iterator[Planned]]  # of some rows, `(n or 1,A),(n)`: a plan for every budget

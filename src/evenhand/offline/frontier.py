@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.kernel import kernel
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints, Places
 
 _FEW = 16  # equal numbers, which are sorted one by one

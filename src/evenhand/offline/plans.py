@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.luck import Stream, uniform
+from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, number
 from evenhand.logs import toml
 from evenhand.logs.bad_rows import BadRows, missing, with_levels
+from evenhand.logs.column_guesses import FORESEEN, LISTED
 from evenhand.logs.columns import Columns
 from evenhand.logs.encoding import feature, refuse_thousands
-from evenhand.logs.looks import FORESEEN, LISTED
 from evenhand.logs.reading import Form, form_of, header_of, read_csv
 from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys

@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import amount
 from evenhand.core.registry import meant
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats
 from evenhand.logs.arrow import Frame, arrow_table
 from evenhand.logs.clusters import Clusters
 from evenhand.objectives.base import Objective
-from evenhand.offline.aims import add_shares, objective_of, trouble
-from evenhand.offline.doubts import Bounds, Doubt, Kept, doubter, ends, kept
+from evenhand.offline.cautions import Bounds, Doubt, Kept, doubter, ends, kept
+from evenhand.offline.curve_policies import TARGETED, limit_of, singles
 from evenhand.offline.estimators.base import STEADY, Estimator, FoldMoves, Sample
 from evenhand.offline.estimators.doubly_robust import DoublyRobust
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.fold_plans import Crossed, best
-from evenhand.offline.frozen import Saved
-from evenhand.offline.lines import TARGETED, limit_of, singles
-from evenhand.offline.planned import Parted, moves
+from evenhand.offline.objectives import add_shares, objective_of, trouble
+from evenhand.offline.planned_policies import Parted, moves
+from evenhand.offline.saved_policies import Saved
 from evenhand.offline.scores import Average, Estimate, blocks, weights
 from evenhand.report.allowances import of_rounds
 

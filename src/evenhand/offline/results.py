@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from evenhand.logs.checks import Checks
 from evenhand.logs.clusters import Clusters
-from evenhand.offline.doubts import Bounds
+from evenhand.offline.cautions import Bounds
 from evenhand.offline.scores import Estimate, Z, student
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance

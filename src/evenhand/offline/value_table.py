@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import ClassVar
 
-from evenhand.core.faces import amount, few
+from evenhand.core.texts import amount, few
 from evenhand.logs.checks import fault_of, refusal, scope
-from evenhand.offline.doubts import FEW, Kept
+from evenhand.offline.cautions import FEW, Kept
 from evenhand.offline.estimators.base import PRINTED, Estimator, all_estimators
 from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.results import LogResult, coverage, in_band, interval, reaches, told, use_cell
 from evenhand.offline.scores import Bands
-from evenhand.offline.whom import ForWhom
+from evenhand.offline.targeting import ForWhom
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.page import Part

@@ -23,11 +23,11 @@ from evenhand.logs.files import misread
 from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.logs.units import MISSING
-from evenhand.offline.doubts import doubts, idle, support, unjudged
+from evenhand.offline.cautions import doubts, idle, support, unjudged
+from evenhand.offline.curve_policies import beside
 from evenhand.offline.estimators.base import all_estimators, columns_of
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fold_plans import Crossed
-from evenhand.offline.lines import beside
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.policies import LOGGED, Asked, Weighed, limits, policies_of, probabilities, valued
 from evenhand.offline.results import Counted

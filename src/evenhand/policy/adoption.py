@@ -22,9 +22,9 @@ from evenhand.planning.growth import Appended
 from evenhand.policy import checks, entries, outcome_names, saving
 from evenhand.policy.cases import StatedCase, Table, rows_of, value_of
 from evenhand.policy.loop import Assembly
-from evenhand.policy.marks import Zeros
+from evenhand.policy.marked_arrays import Zeros
 from evenhand.policy.outcome_names import wrong_lesson
-from evenhand.policy.questions import Questions
+from evenhand.policy.queries import Questions
 from evenhand.policy.state import PolicyState
 from evenhand.problem.actions import refuse_other_actions, refuse_other_meanings, refuse_return
 from evenhand.problem.constraints import Credit

@@ -17,7 +17,7 @@ from evenhand.core.signatures import shown
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, wrong
 from evenhand.models.base import Model, by_action
-from evenhand.policy import doubts
+from evenhand.policy import cautions
 from evenhand.problem import features
 from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
@@ -157,8 +157,8 @@ class Encoder:
         outside = self.outside(stated.case)
         if not outside and stated.known is None:
             return context
-        found = {} if stated.known is None else doubts.refunds(self.problem, context.known[0])
-        for name, text in (found | doubts.substitutions(stated.case, outside)).items():
+        found = {} if stated.known is None else cautions.refunds(self.problem, context.known[0])
+        for name, text in (found | cautions.substitutions(stated.case, outside)).items():
             if name not in self._warned_names:
                 self._warned_names.add(name)
                 warnings.warn(f"{text} (said once)", EvenhandWarning, stacklevel=4)

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.choices.base import Choice, behind
-from evenhand.core.faces import amount
 from evenhand.core.records import Context, Decision
+from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Spanned
 from evenhand.planning.pace import margins, to_come
 from evenhand.policy import checks
-from evenhand.policy.questions import Questions
+from evenhand.policy.queries import Questions
 from evenhand.policy.standings import floors
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Stated

@@ -17,12 +17,12 @@ from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Goal, Replans
 from evenhand.models.base import AskBoth, Model
-from evenhand.policy import books, checks, doubts, entries
+from evenhand.policy import books, cautions, checks, entries
 from evenhand.policy.books import ByPeriod
 from evenhand.policy.cases import Encoder
 from evenhand.policy.delay import Delay
-from evenhand.policy.marks import Payable, Zeros
-from evenhand.policy.questions import Abilities, Questions, abilities
+from evenhand.policy.marked_arrays import Payable, Zeros
+from evenhand.policy.queries import Abilities, Questions, abilities
 from evenhand.policy.saving import flatten
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.shares import Restating
@@ -53,7 +53,7 @@ class Loop:
         if not state.recent.compared:
             state.recent.compared = checks.alike(context, self.model)
             if state.recent.compared and not state.t.any():
-                doubts.warn_of_greed(self.model, state.model, self.choice, context.features)
+                cautions.warn_of_greed(self.model, state.model, self.choice, context.features)
         state.recent.context = context = self._offer(context)
         return context
 
@@ -117,7 +117,7 @@ class Loop:
             ask.last_round(late),
         )
         if not some and not late:
-            doubts.warn_of_end(self.problem, state, context)
+            cautions.warn_of_end(self.problem, state, context)
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
         carried = state.nothing if pick.carried is None else pick.carried
         of_plays = features, known, groups, shares, prices, row_prices, carried

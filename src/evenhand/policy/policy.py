@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evenhand.choices.base import Choice
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import typed
@@ -61,10 +61,10 @@ class Policy:
         refuse_misfits(self.problem, self.model, self.goals, self.choice, self._assembly.can)
 
     def __repr__(self) -> str:
-        return faces.text(f"Policy {self.name!r}", facts(self.problem, self.model, self.goals, self.choice))
+        return texts.text(f"Policy {self.name!r}", facts(self.problem, self.model, self.goals, self.choice))
 
     def _repr_html_(self) -> str:
-        return faces.table(f"Policy {self.name!r}", facts(self.problem, self.model, self.goals, self.choice))
+        return texts.table(f"Policy {self.name!r}", facts(self.problem, self.model, self.goals, self.choice))
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """Return the state before the first round, for replicas 0 to R - 1 or for the ones that are named."""

@@ -12,7 +12,7 @@ from evenhand.core.types import Floats
 from evenhand.models.base import explains
 from evenhand.policy import checks
 from evenhand.policy.policy import Policy
-from evenhand.policy.questions import Questions
+from evenhand.policy.queries import Questions
 from evenhand.policy.state import PolicyState
 
 

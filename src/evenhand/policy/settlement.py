@@ -15,9 +15,9 @@ from evenhand.models.base import ROUND, Model
 from evenhand.policy import books, checks, entries
 from evenhand.policy.books import ByPeriod
 from evenhand.policy.delay import Delay
-from evenhand.policy.marks import Payable, Zeros
+from evenhand.policy.marked_arrays import Payable, Zeros
 from evenhand.policy.outcome_names import wrong_outcome
-from evenhand.policy.questions import Abilities
+from evenhand.policy.queries import Abilities
 from evenhand.policy.shares import Restating
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem

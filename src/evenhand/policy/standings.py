@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Compares, Credits
 from evenhand.numerics.student import reach

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import ConcurrentUse, InvalidInput
-from evenhand.core.faces import count, few
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
+from evenhand.core.texts import count, few
 from evenhand.core.types import Bools, Floats, Ints
 
 _ROOM = 64
@@ -220,7 +220,7 @@ class PolicyState:
             ("decided rounds", f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"),
             ("outcomes to come", f"{len(self.receipts.waiting()):,}"),
         ]
-        return faces.text(f"PolicyState: {count(len(self.t), 'replica')}, seed {self.seed}", facts)
+        return texts.text(f"PolicyState: {count(len(self.t), 'replica')}, seed {self.seed}", facts)
 
     def luck(self, stream: Stream, size: int) -> Floats:
         """Draw the luck of the coming round, `->(size)`."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand.choices.base import Choice
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import MissingExtra
-from evenhand.core.faces import amount, clipped, count, kinds, settings
+from evenhand.core.texts import amount, clipped, count, kinds, settings
 from evenhand.goals.base import Accounts, Credits, Goal, Spanned
 from evenhand.models.base import Model, Note
 from evenhand.policy.books import SoFar
-from evenhand.policy.questions import Abilities
+from evenhand.policy.queries import Abilities
 from evenhand.policy.standings import Comparison, Standing, credits_left, distinct_labels, held_out, standings
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Constraint, Stated
@@ -84,22 +84,22 @@ class Status:
     life: str = ""  # of a campaign that does not decide: who paused or ended it, when and why
 
     def __str__(self) -> str:
-        rows = [(what, faces.clipped(name), said) for what, name, said in self._rows()]
+        rows = [(what, texts.clipped(name), said) for what, name, said in self._rows()]
         width = max([len(name) for _, name, _ in rows], default=0)
         return "\n".join([self._title(), *(f"  {what:<9}  {name:<{width}}  {said}" for what, name, said in rows)])
 
     def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
+        return texts.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        return faces.table(*self.shown())
+        return texts.table(*self.shown())
 
     def shown(self) -> tuple[str, list[tuple[str, str, str]]]:
         """Return what `print` shows: a title, and lines of a kind, a name and a text."""
         return self._title(), self._rows()
 
     def _title(self) -> str:
-        waiting = f", {faces.count(self.waiting, 'outcome')} to come" if self.waiting else ""
+        waiting = f", {texts.count(self.waiting, 'outcome')} to come" if self.waiting else ""
         return f"{self.rounds:,} of {self.horizon:,} rounds decided{waiting}"
 
     def _rows(self) -> list[tuple[str, str, str]]:

@@ -8,9 +8,9 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.registry import meant
 from evenhand.core.signatures import checked
+from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.problem.actions import present

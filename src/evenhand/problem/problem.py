@@ -9,11 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.faces import clipped, count, few
 from evenhand.core.registry import meant
 from evenhand.core.signatures import shown, typed
+from evenhand.core.texts import clipped, count, few
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT, whole
 from evenhand.objectives import Linear, Objective
@@ -121,10 +121,10 @@ class Problem:
             )
 
     def __repr__(self) -> str:
-        return faces.text(f"Problem: {self.size}", self.facts)
+        return texts.text(f"Problem: {self.size}", self.facts)
 
     def _repr_html_(self) -> str:
-        return faces.table(f"Problem: {self.size}", self.facts)
+        return texts.table(f"Problem: {self.size}", self.facts)
 
     @property
     def size(self) -> str:

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.logs.checks import refusal, scope
 from evenhand.logs.settings import BLIND
 from evenhand.replay.execution import Runs

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats
 from evenhand.numerics.student import reach
 from evenhand.policy.books import ByPeriod

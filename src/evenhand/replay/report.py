@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.logs.checks import Checks, refusal, scope
 from evenhand.logs.settings import BLIND, Settings
 from evenhand.policy.standings import Standing

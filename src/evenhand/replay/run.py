@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.registry import closest
 from evenhand.core.signatures import checked
+from evenhand.core.texts import amount
 from evenhand.core.validate import file, writable
 from evenhand.environments.logged import Logged, blocks
 from evenhand.logs.checks.replays import averages, of_replay, refuse_misfit

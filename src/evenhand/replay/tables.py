@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evenhand.core.faces import amount, count
+from evenhand.core.texts import amount, count
 from evenhand.logs.settings import BLIND
 from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem

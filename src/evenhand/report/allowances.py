@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import NamedTuple
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.objectives import Linear
 from evenhand.problem.problem import Problem
 from evenhand.report.intervals import Interval

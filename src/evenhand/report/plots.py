@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.files import replacement
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats
 from evenhand.report import ends, scales, style
 from evenhand.report.quantities import Course, quantities

@@ -11,7 +11,7 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.extras import data_frame, has_parquet
 from evenhand.core.files import replacement
 from evenhand.core.types import Floats
@@ -183,11 +183,11 @@ class Result(ABC):
         return self.text()
 
     def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
+        return texts.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
         first = next(self.tables(), Table([], []))
-        return faces.table(self.headline(), first.rows, first.head)
+        return texts.table(self.headline(), first.rows, first.head)
 
 
 class Evaluation(Result):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import amount, few
+from evenhand.core.texts import amount, few
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.standings import Comparison, floors, name as name_of
 from evenhand.problem.constraints import Stated
@@ -142,10 +142,10 @@ class Summary(NamedTuple):
         return "\n".join([self.title(), table(_HEAD, self._rows()), self._units(), *apart])
 
     def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
+        return texts.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        return faces.table(f"{self.title()}; {self._units()}", self._rows(), _HEAD)
+        return texts.table(f"{self.title()}; {self._units()}", self._rows(), _HEAD)
 
     def notes(self) -> list[str]:
         """List remarks: outcomes that are to come, and replicas that ended early or restricted, or locked in."""

@@ -9,11 +9,11 @@ from evenhand.run.optimum import (
     price_bound as price_bound,
 )
 from evenhand.run.optimum_of_satisfaction import opt_satisfaction as opt_satisfaction
+from evenhand.run.python_environment import Stepped as Stepped
+from evenhand.run.python_policy import Wrapped as Wrapped
 from evenhand.run.simulation import play as play, simulate as simulate
-from evenhand.run.stepped import Stepped as Stepped
 from evenhand.run.sweeps import Sweep as Sweep, sweep as sweep
 from evenhand.run.theory import Theory as Theory, theory as theory
 from evenhand.run.trace import Trace as Trace
-from evenhand.run.wrapped import Wrapped as Wrapped
 
 __all__ = registry.public(__name__)

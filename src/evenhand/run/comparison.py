@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.progress import Work
@@ -18,9 +18,9 @@ from evenhand.core.types import Floats
 from evenhand.environments.base import Environment
 from evenhand.numerics.student import reach
 from evenhand.report.summary import COLUMNS, Summary, number, standard_error, table
+from evenhand.run.python_policy import AnyPolicy
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
-from evenhand.run.wrapped import AnyPolicy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,14 +131,14 @@ class Comparison:
         return head, [[d.policy, *map(number, (d.mean, d.se, d.low, d.high, d.worst))] for d in shown]
 
     def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
+        return texts.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
         summaries = self.summaries()
         head, rows = _cells(summaries)
-        shown = faces.table("; ".join([_units(summaries), *_notes(summaries)]), rows, head)
+        shown = texts.table("; ".join([_units(summaries), *_notes(summaries)]), rows, head)
         head, rows = self._differences()
-        return shown + faces.table(_PAIRS, rows, head) if rows else shown
+        return shown + texts.table(_PAIRS, rows, head) if rows else shown
 
     def differences(self, *, beyond: str | None = None) -> tuple[Paired, ...]:
         """Compare all policies with one of them by pairs of replicas: every quantity at the end of the runs.
@@ -229,7 +229,7 @@ def refuse(policies: Sequence[AnyPolicy], environment: Environment) -> None:
 
 
 def _units(summaries: Sequence[Summary]) -> str:
-    replicas = faces.count(summaries[0].replicas, "replica")
+    replicas = texts.count(summaries[0].replicas, "replica")
     units = "per round, in the units of each outcome: mean over"
     return f"{units} {replicas}, its standard error (se), and the worst replica{summaries[0].truth()}"
 

@@ -15,7 +15,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments.base import Arrival, World, passing
 from evenhand.policy.books import totals, waiting
 from evenhand.policy.policy import Policy
-from evenhand.policy.questions import compares
+from evenhand.policy.queries import compares
 from evenhand.policy.settlement import arriving_part, counted_plays
 from evenhand.policy.standings import credits_left
 from evenhand.policy.state import PolicyState

@@ -24,9 +24,9 @@ from evenhand.run.blocks import Blocks
 from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
 from evenhand.run.plays import Plays
+from evenhand.run.python_policy import AnyPolicy
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.trace import SUMS, TRUTHS, Trace
-from evenhand.run.wrapped import AnyPolicy
 
 _EVERY = 64  # steps between two calls of a watch
 TRIAL = 10 * _EVERY  # steps of a trial

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.progress import Work
@@ -101,11 +101,11 @@ class Sweep:
         return "\n\n".join(f"{self._said(at)}\n{comparison}" for at, comparison in self.comparisons.items())
 
     def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
+        return texts.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
         head, rows = self._cells()
-        return faces.table(f"Sweep of {' and '.join(self._names)}", rows, head)
+        return texts.table(f"Sweep of {' and '.join(self._names)}", rows, head)
 
     def table(self) -> str:
         """Make a table with a row per point and policy: the objective, and the limits that were missed.

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import amount, count
+from evenhand.core.texts import amount, count
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, number, whole
 from evenhand.models import SelfNormalised
@@ -246,10 +246,10 @@ class Theory:
         return f"{table(list(Setting._fields), self._cells(), left=2)}\n\n{self.summary()}"
 
     def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
+        return texts.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        return faces.table(self.summary(), self._cells(), Setting._fields)
+        return texts.table(self.summary(), self._cells(), Setting._fields)
 
 
 @named("K7", source="Chzhen et al. 2023, Lemmas 1 to 3, Corollary 1, Theorem 1 and Appendix E.2")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import count
 from evenhand.core.registry import meant
 from evenhand.core.signatures import lacks, shown
+from evenhand.core.texts import count
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.policy.standings import comparisons
@@ -75,10 +75,10 @@ class Trace:
     credits: Floats | None = None  # (R, k) what is left of the credits that constraints state and goals keep
 
     def __repr__(self) -> str:
-        return faces.text(self._title, self._facts)
+        return texts.text(self._title, self._facts)
 
     def _repr_html_(self) -> str:
-        return faces.table(self._title, self._facts)
+        return texts.table(self._title, self._facts)
 
     @property
     def _title(self) -> str:

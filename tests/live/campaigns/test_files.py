@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.commands import audit_files, policies
 from evenhand.live.campaigns.files import Rows
-from evenhand.live.fold.coded import Text, of_file, of_log, of_stored
+from evenhand.live.fold.column_encoder import Text, of_file, of_log, of_stored
 from evenhand.live.log.events import encode
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect

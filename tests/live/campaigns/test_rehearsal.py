@@ -16,9 +16,9 @@ SERVED = """
 import sys
 from pathlib import Path
 from evenhand.live.campaigns.campaign import Campaign
-from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.http import app
-from evenhand.run.warm import compiled
+from evenhand.run.ahead_of_time import compiled
 from tests.live.served import serving
 
 problem, store = sys.argv[1], f"sqlite:///{sys.argv[2]}"

@@ -18,7 +18,7 @@ from evenhand.live import Busy, Conflict, Place
 from evenhand.live.campaigns import seals
 from evenhand.live.campaigns.backups import backup, restore
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.fold.corrections import Anew, Books
 from evenhand.live.fold.recomputation import _State
 from evenhand.live.fold.snapshots import dump
@@ -29,7 +29,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.batches import Deciding
-from evenhand.live.worker.verbs import Verbs
+from evenhand.live.worker.requests import Verbs
 from tests.live.schedules import same_fold
 from tests.live.seal_worlds import live
 

@@ -261,7 +261,8 @@ def test_a_worker_that_starts_during_a_switch_continues_with_it(place, monkeypat
     with open_campaign(store, "post", file if given else None) as two:
         assert len(times) == 2
         assert (
-            two._worker.fold.mark == eh.live.fold.coded.of_file(eh.live.fold.coded.Text.of(next_)).policy.fingerprint()
+            two._worker.fold.mark
+            == eh.live.fold.column_encoder.of_file(eh.live.fold.column_encoder.Text.of(next_)).policy.fingerprint()
         )
         assert decided(two, 12, 3)
 

@@ -9,7 +9,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.live.campaigns.commands import policies
 from evenhand.live.campaigns.history import History
-from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.fold.limits import used_up
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore

@@ -68,7 +68,7 @@ def test_a_log_as_long_as_the_warm_up_takes_its_place(files):
 def test_a_campaign_that_was_opened_with_a_warm_up_keeps_it(files):
     """One of before says nothing of what was learned, and its policy is that of its file."""
     log, file, store = files
-    stated = eh.live.fold.coded.of_log(eh.live.fold.coded.Text.of(file), log)
+    stated = eh.live.fold.column_encoder.of_log(eh.live.fold.column_encoder.Text.of(file), log)
     teacher = eh.live.campaigns.files.Rows(log)
     campaign = eh.Campaign.open(store, "post", stated.policy, encoder=stated.coded, teacher=teacher)
     decided(campaign, n=3)

@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.fold.cases import contexts_of
-from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.fold.runs import fold_runs
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.delay import Plays

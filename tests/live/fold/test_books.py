@@ -301,7 +301,7 @@ def test_another_worker_takes_what_was_learned_from_the_snapshot(monkeypatch):
     other = Campaign.open(world.store, "shop", [*world.policies, MAKERS["ridge"](SHOP)][:1])
     other._worker.folding.phases.give(type(other._worker.fold.phase)(MAKERS["ridge"](SHOP), other.encoder))
     world.switch("ridge")
-    monkeypatch.setattr("evenhand.live.fold.folding.lessons", lambda *_: pytest.fail("it learned again"))
+    monkeypatch.setattr("evenhand.live.fold.loader.lessons", lambda *_: pytest.fail("it learned again"))
     other.refresh()
     same_fold(world.campaign, other)
 

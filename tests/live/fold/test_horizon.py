@@ -18,7 +18,7 @@ from evenhand.live.log.events import encode, read
 from evenhand.live.log.life import Life
 from evenhand.live.log.packing import foreign, pack
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.policy.late import decide_late
+from evenhand.policy.after_horizon import decide_late
 from tests.each import for_each
 from tests.live.schedules import Schedule, plain, same_fold
 from tests.live.served import serving

@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from evenhand.client import Client, Deciding, Decision, Erased, NoAnswer, Observing, RequestRefused, sending
+from evenhand.client import Client, Deciding, Decision, Erased, NoAnswer, Observing, RequestRefused, requests
 from evenhand.core.errors import InvalidInput
 from evenhand.live import open_campaign
 from evenhand.live.campaigns.tokens import Tokens
@@ -34,7 +34,7 @@ def campaign(tmp_path):
 def slept(monkeypatch):
     """The seconds that clients wait, which pass at once."""
     found = []
-    monkeypatch.setattr(sending, "sleep", found.append)
+    monkeypatch.setattr(requests, "sleep", found.append)
     return found
 
 

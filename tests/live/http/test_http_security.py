@@ -11,7 +11,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.live.http import app, serve
 from evenhand.live.http.bodies import BYTES
-from evenhand.live.worker.verbs import Verbs
+from evenhand.live.worker.requests import Verbs
 from tests.each import for_each
 from tests.live.served import asked, events, opened, serving
 from tests.waits import LONG

@@ -16,7 +16,7 @@ from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
 from evenhand.live.http.lines import to_stderr
 from evenhand.live.http.server import server
-from evenhand.live.worker.verbs import Verbs
+from evenhand.live.worker.requests import Verbs
 from tests.live.http.test_several import campaigns
 from tests.live.http.test_tokens import bearer, entry, write
 from tests.live.served import CASE, asked, opened, serving

@@ -11,8 +11,8 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Conflict, Damaged, Ended, Pool, Unknown, open_leased, settle_lease
 from evenhand.live.campaigns.commands import audit_files, only_campaign
+from evenhand.live.fold.first_event import is_pool
 from evenhand.live.fold.lease import lease_of
-from evenhand.live.fold.opening import is_pool
 from evenhand.live.leases.pool import ledger_text
 from evenhand.live.leases.settlement import settling, switched
 from evenhand.live.stores.memory import MemoryStore
@@ -111,7 +111,7 @@ def test_only_a_lease_changes_leased_totals(world):
     switched_to = eh.live.switch_campaign(world.stores["north"], "north", world.file, by="Ada", why="a margin")
     assert lease_of(switched_to.encoder) == lease
     assert switched_to.status().accounts["cents"].total == lease.totals["cents"]
-    more = eh.live.fold.coded.of_file(eh.live.fold.coded.Text("problem.toml", FILE)).policy
+    more = eh.live.fold.column_encoder.of_file(eh.live.fold.column_encoder.Text("problem.toml", FILE)).policy
     with pytest.raises(InvalidInput, match="the total 30 that the campaign leases from the pool 'all'"):
         switched_to.switch(more, by="Ada", why="more")
     used = switched_to.status().accounts["cents"]

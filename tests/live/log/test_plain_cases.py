@@ -10,7 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.log.events import encode, read
-from evenhand.live.worker.verbs import in_order
+from evenhand.live.worker.requests import in_order
 from tests.each import for_each
 
 SHOP = eh.Problem(

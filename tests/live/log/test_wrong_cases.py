@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.fold import cases
 from evenhand.live.http import app
-from evenhand.live.worker import verbs
+from evenhand.live.worker import requests
 from evenhand.live.worker.batches import Deciding
 from tests.live.served import serving
 
@@ -108,7 +108,7 @@ def test_a_log_that_has_them_of_an_earlier_version_is_folded(made, good, monkeyp
     with made() as campaign:
         action = campaign.policy.problem.actions[1]
         with monkeypatch.context() as earlier:
-            earlier.setattr(verbs, "refuse", lambda *_: None)
+            earlier.setattr(requests, "refuse", lambda *_: None)
             said = campaign.decide(good | {"age": True}, "one", offered=[action, action])
         assert json.loads(next(campaign.store.scan(campaign.name, said.id - 1)).own)["case"]["age"] is True
         assert campaign.decide(good | {"age": True}, "one", offered=[action, action]).repeated

@@ -10,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli.commands import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live.fold.coded import Text, of_file
+from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.stores.opening import connect
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "problem.toml"

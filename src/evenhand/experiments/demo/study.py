@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.faces import count
 from evenhand.core.progress import Work
+from evenhand.core.texts import count
 from evenhand.environments import Court
 from evenhand.experiments.court.picture import picture
 from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.signatures import shown
 from evenhand.core.validate import nonnegative
 from evenhand.live.fold.cases import Encoder, Named, Teacher
+from evenhand.live.fold.event_schema import naming_damage
+from evenhand.live.fold.first_event import refuse_pool
 from evenhand.live.fold.fold import Rewritten
-from evenhand.live.fold.forms import naming_damage
-from evenhand.live.fold.opening import refuse_pool
 from evenhand.live.fold.phases import Phase, Switched, switches
 from evenhand.live.fold.recomputation import Given, recompute
 from evenhand.live.log.events import Damaged, Unknown, read
@@ -56,16 +56,16 @@ class Audit:
     def __str__(self) -> str:
         if self.segment is not None:
             return "\n".join(self._of_segment(self.segment))
-        found = [f"{self.campaign}: {faces.count(self.events, 'event')}, {faces.count(self.decisions, 'decision')}"]
+        found = [f"{self.campaign}: {texts.count(self.events, 'event')}, {texts.count(self.decisions, 'decision')}"]
         if self.unknown:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
         if self.sealed:
             message = "are in segments that were not read, and were not recomputed"
             between = f"; nor were {self.between:,} after them" if self.between and not self.erased else ""
-            found.append(f"{faces.count(self.sealed, 'decision')} {message}{between}")
+            found.append(f"{texts.count(self.sealed, 'decision')} {message}{between}")
         if self.erased:
             others = f"; {self.between:,} others before the last erasure cannot be recomputed" if self.between else ""
-            found.append(f"{faces.count(self.erased, 'decision')} erased{others}")
+            found.append(f"{texts.count(self.erased, 'decision')} erased{others}")
         if self.differing:
             found.append(f"{self.differing:,} decisions differ, the first is number {self.first}")
         elif self.decisions or not self.faults:
@@ -78,7 +78,7 @@ class Audit:
         return "\n".join([*found, *([f"head {self.head}"] if self.head else []), *self.versions])
 
     def _of_segment(self, first: int) -> list[str]:
-        message = f"events {first:,} to {first + self.events - 1:,}, {faces.count(self.decisions, 'decision')}"
+        message = f"events {first:,} to {first + self.events - 1:,}, {texts.count(self.decisions, 'decision')}"
         hashes = self.faults or ("its hashes are right",)
         rest = "nothing was recomputed, as it is a segment: audit the store it is of, with --segments FOLDER"
         return [f"{self.campaign}: {message}", *hashes, rest, *([f"head {self.head}"] if self.head else [])]

@@ -8,13 +8,13 @@ from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.files import replacement
 from evenhand.core.validate import on_disk
 from evenhand.live.fold.changes import check_said
-from evenhand.live.fold.opening import refuse_pool
-from evenhand.live.fold.teaching import copy_learned
+from evenhand.live.fold.first_event import refuse_pool
+from evenhand.live.fold.training import copy_learned
 from evenhand.live.log.events import Busy, Conflict, Damaged, Event, Unknown, read
 from evenhand.live.log.ids import Ids, restored
 from evenhand.live.log.life import LIFE, Life
@@ -111,7 +111,7 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
                 waiting = _waiting(copy.scan(campaign))
                 first = Ids.in_log(copy, campaign).of(min(waiting, default=0))
             if waiting:
-                text = f"{faces.count(len(waiting), 'decision')}, the first of them {first}"
+                text = f"{texts.count(len(waiting), 'decision')}, the first of them {first}"
                 message = "observe or cancel them, or let a server expire them"
                 raise Conflict(f"campaign {campaign!r} waits for outcomes of {text}: {message}")
             part.chmod(0o400)

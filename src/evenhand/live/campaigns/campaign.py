@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.errors import EvenhandError
 from evenhand.core.extras import data_frame
 from evenhand.live.campaigns.history import History
@@ -16,8 +16,8 @@ from evenhand.live.dashboard.file import write_file
 from evenhand.live.dashboard.report import report
 from evenhand.live.fold.cases import Case, Encoder, Teacher
 from evenhand.live.fold.changes import Ask
+from evenhand.live.fold.first_event import Terms, warn_of_jams
 from evenhand.live.fold.lags import Lags
-from evenhand.live.fold.opening import Terms, warn_of_jams
 from evenhand.live.fold.switch import Switch
 from evenhand.live.log.events import Event
 from evenhand.live.log.life import Life, OnExpiry
@@ -29,8 +29,8 @@ from evenhand.live.stores.opening import whole
 from evenhand.live.worker.batches import run
 from evenhand.live.worker.erasure import Erasure, Retention, erase
 from evenhand.live.worker.explanation import Explained, explained, recall
+from evenhand.live.worker.requests import Outcomes, Verbs, lookup
 from evenhand.live.worker.start import DAY, New, begin
-from evenhand.live.worker.verbs import Outcomes, Verbs, lookup
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
@@ -70,14 +70,14 @@ class Campaign:
         return self
 
     def __repr__(self) -> str:
-        return f"Campaign {self.name!r}: decided by {self.policy.name!r}, {faces.count(self._worker.fold.seq, 'event')}"
+        return f"Campaign {self.name!r}: decided by {self.policy.name!r}, {texts.count(self._worker.fold.seq, 'event')}"
 
     def _repr_html_(self) -> str:
         try:
             title, rows = self.status().shown()
         except EvenhandError as error:  # such as after `close`: what it was is still shown
             title, rows = str(error), []
-        return faces.table(f"{self!r}: {title}", rows)
+        return texts.table(f"{self!r}: {title}", rows)
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -18,9 +18,9 @@ from evenhand.live.campaigns.files import Rows, kept_campaign, switch_campaign, 
 from evenhand.live.campaigns.seals import Seal
 from evenhand.live.fold.cases import Case, context_of
 from evenhand.live.fold.changes import Ask, refuse_unerasable
-from evenhand.live.fold.coded import Coded, Stated, Text, of_stored
+from evenhand.live.fold.column_encoder import Coded, Stated, Text, of_stored
+from evenhand.live.fold.first_event import campaigns_of, refuse_no_fallback
 from evenhand.live.fold.limits import refuse_soft, used_up
-from evenhand.live.fold.opening import campaigns_of, refuse_no_fallback
 from evenhand.live.fold.phases import Switched, begins, mark_in, of_kept, switches
 from evenhand.live.log.events import Conflict, Unknown, read
 from evenhand.live.log.life import LIFE, Life
@@ -30,7 +30,7 @@ from evenhand.live.log.store import Closing, Store
 from evenhand.live.log.versions import deciding, other_version
 from evenhand.live.stores.opening import Place, connect, connect_to_read, refuse_own
 from evenhand.live.worker.erasure import Erasure, time_of
-from evenhand.offline.frozen import Saved
+from evenhand.offline.saved_policies import Saved
 from evenhand.problem.end import After
 from evenhand.version import __version__
 

@@ -22,7 +22,7 @@ from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.core.validate import on_disk
 from evenhand.live.campaigns.history import History, outcome_columns
-from evenhand.live.fold.coded import Coded, of_stored
+from evenhand.live.fold.column_encoder import Coded, of_stored
 from evenhand.live.log.events import read
 from evenhand.live.log.store import Store
 

@@ -17,11 +17,11 @@ from evenhand.core.validate import as_weight, file, on_disk
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.problem_files import encoding, first_actions, last_encoding, of_campaign, refusal
 from evenhand.live.fold.cases import Encoder, Teacher, alike
-from evenhand.live.fold.coded import Coded, Stated, Text, leased, of_file, of_log, of_stored
-from evenhand.live.fold.forms import naming_damage
+from evenhand.live.fold.column_encoder import Coded, Stated, Text, leased, of_file, of_log, of_stored
+from evenhand.live.fold.event_schema import naming_damage
+from evenhand.live.fold.first_event import Terms, refuse_no_fallback
 from evenhand.live.fold.lease import Lease
-from evenhand.live.fold.opening import Terms, refuse_no_fallback
-from evenhand.live.fold.teaching import Taught
+from evenhand.live.fold.training import Taught
 from evenhand.live.log.events import Conflict
 from evenhand.live.log.life import OnExpiry
 from evenhand.live.log.store import Store

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from evenhand.live.fold.forms import naming_damage
+from evenhand.live.fold.event_schema import naming_damage
 from evenhand.live.fold.phases import Switched
 from evenhand.live.log.events import Event, is_erased, read
 from evenhand.live.log.ids import Ids

@@ -9,8 +9,8 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError, EvenhandWarning, InvalidInput
 from evenhand.live.fold.cases import alike
-from evenhand.live.fold.coded import Stated, Text, of_log, of_stored
-from evenhand.live.fold.opening import refuse_pool
+from evenhand.live.fold.column_encoder import Stated, Text, of_log, of_stored
+from evenhand.live.fold.first_event import refuse_pool
 from evenhand.live.fold.phases import Phase, mark_in, signature
 from evenhand.live.fold.switch import other
 from evenhand.live.log.events import Conflict, Event, Unknown, encode, read

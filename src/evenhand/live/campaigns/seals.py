@@ -18,12 +18,12 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import count
 from evenhand.core.files import replacement
 from evenhand.core.signatures import has, shown
+from evenhand.core.texts import count
 from evenhand.core.validate import on_disk
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.watched import Watched
 from evenhand.live.fold.changes import check_said
 from evenhand.live.fold.fold import Rewritten
 from evenhand.live.fold.phases import adopts_books

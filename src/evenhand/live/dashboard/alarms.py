@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from evenhand.core.faces import count
+from evenhand.core.texts import count
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.streak import rooms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
-from evenhand.live.dashboard.watched import Watched
 from evenhand.live.fold.limits import is_past
 from evenhand.policy.status import Account, Status
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
 from evenhand.live.dashboard.charts import Across
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 from evenhand.problem.clock import Clock
 

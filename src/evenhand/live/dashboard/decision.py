@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import dedent
 from typing import Any
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.live.dashboard.charts import bars, signed_bars
 from evenhand.live.dashboard.page import render
 from evenhand.live.dashboard.view import (

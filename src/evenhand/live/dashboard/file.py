@@ -7,8 +7,8 @@ from pathlib import Path
 from evenhand.core.errors import MissingExtra
 from evenhand.core.files import replacement
 from evenhand.core.validate import on_disk
-from evenhand.live.dashboard.watched import Watched
-from evenhand.live.fold.forms import naming_damage
+from evenhand.live.dashboard.interface import Watched
+from evenhand.live.fold.event_schema import naming_damage
 
 
 def write_file(campaign: Watched, path: str | Path) -> None:

@@ -11,15 +11,15 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.core.faces import count
+from evenhand.core.texts import count
 from evenhand.live.dashboard.alarms import alarms, count_due
 from evenhand.live.dashboard.axis import began
 from evenhand.live.dashboard.contrast import Contrast, contrast
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.plans import pace_of, plan_of
 from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Card, Link, Section, Table, Tile, digits, interval, moment, percent, signed
-from evenhand.live.dashboard.watched import Watched
 from evenhand.live.log.events import written
 from evenhand.live.log.life import State
 from evenhand.policy.status import Account, Status, Use

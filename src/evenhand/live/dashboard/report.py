@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from evenhand.live.dashboard.alarms import alarms
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.watched import Watched
 from evenhand.live.fold.cases import ranged
-from evenhand.live.fold.forms import naming_damage
+from evenhand.live.fold.event_schema import naming_damage
 from evenhand.policy.status import Status
 
 KINDS = {

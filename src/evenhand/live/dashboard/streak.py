@@ -11,10 +11,10 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.goals.base import Priced
-from evenhand.live.dashboard.watched import Watched
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.fold.cases import context_of
 from evenhand.live.log.events import read
-from evenhand.policy.doubts import never_explores
+from evenhand.policy.cautions import never_explores
 from evenhand.problem.problem import Problem
 from evenhand.report.summary import FAR, FEWEST, PART
 

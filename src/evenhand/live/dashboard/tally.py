@@ -16,10 +16,10 @@ import numpy as np
 from evenhand.core.signatures import has
 from evenhand.core.types import Floats
 from evenhand.live.dashboard.counts import LATEST, SHOWN, Clipped, Delays, Line, Recent, Silence, Span, Spans
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.streak import Streak
 from evenhand.live.dashboard.tally_snapshots import BrokenTally, dump, restore
 from evenhand.live.dashboard.uses import Moments, Uses
-from evenhand.live.dashboard.watched import Watched
 from evenhand.live.fold.cases import Declares, Ranged
 from evenhand.live.fold.fold import Rewritten
 from evenhand.live.fold.phases import Switched

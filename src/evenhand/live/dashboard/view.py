@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.report.drawing import Svg
 
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import CannotSave
 from evenhand.live.fold.fold import Fold, Rewritten, Survey
-from evenhand.live.fold.folding import COMING, Folding, fits
 from evenhand.live.fold.lessons import Lessons, go_on, lessons
+from evenhand.live.fold.loader import COMING, Folding, fits
 from evenhand.live.fold.phases import BOOKS, Phase
 from evenhand.live.log.events import Busy, Event, encode
 from evenhand.live.log.store import Transaction

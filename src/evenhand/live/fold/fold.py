@@ -19,8 +19,8 @@ from evenhand.live.log.ids import Ids
 from evenhand.live.log.life import Life, OnExpiry, fate_of
 from evenhand.live.log.packing import closed, foreign, unpack
 from evenhand.policy.adoption import carries, widens
+from evenhand.policy.after_horizon import decide_late
 from evenhand.policy.corrections import Settled, revise
-from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.status import Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from evenhand.live.fold.fold import Fold
-from evenhand.live.fold.folding import Folding
+from evenhand.live.fold.loader import Folding
 
 
 class Lags(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.core.errors import InvalidInput
-from evenhand.policy.late import unguarded
+from evenhand.policy.after_horizon import unguarded
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import total_constraints
 from evenhand.problem.problem import Problem

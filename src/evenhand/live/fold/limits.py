@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount, count
 from evenhand.core.records import Context
+from evenhand.core.texts import amount, count
 from evenhand.live.fold.fold import Fold, time_of
 from evenhand.live.log.life import Ended
-from evenhand.policy.late import unguarded
+from evenhand.policy.after_horizon import unguarded
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 from evenhand.problem.end import past

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.fold.cases import Encoder, alike, same_cases
-from evenhand.live.fold.coded import Coded, of_stored
+from evenhand.live.fold.column_encoder import Coded, of_stored
 from evenhand.live.log.events import Conflict, Event, read
 from evenhand.live.log.store import Readable
 from evenhand.models.base import by_action

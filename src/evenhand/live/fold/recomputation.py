@@ -17,10 +17,10 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.records import Context, Decision
 from evenhand.live.fold.cases import Teacher
+from evenhand.live.fold.first_event import Terms
 from evenhand.live.fold.fold import Fold, Survey
-from evenhand.live.fold.folding import Folding, Keeper, fits, keeper
-from evenhand.live.fold.folds import Folds
-from evenhand.live.fold.opening import Terms
+from evenhand.live.fold.loader import Folding, Keeper, fits, keeper
+from evenhand.live.fold.one_pass import Folds
 from evenhand.live.fold.phases import Phase, Phases, begins
 from evenhand.live.fold.runs import AsOf
 from evenhand.live.fold.snapshots import apart, dump, known

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.pauses import uncollected
+from evenhand.core.garbage import uncollected
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.live.fold.cases import context_of, contexts_of

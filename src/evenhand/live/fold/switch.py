@@ -12,11 +12,11 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.signatures import shown
 from evenhand.live.fold.cases import Encoder, Named, alike, refuse_unfit, same_cases
 from evenhand.live.fold.changes import check_said
-from evenhand.live.fold.coded import Coded
+from evenhand.live.fold.column_encoder import Coded
 from evenhand.live.fold.corrections import Anew, Books
 from evenhand.live.fold.fold import Fold
-from evenhand.live.fold.folding import Folding
 from evenhand.live.fold.lease import lease_of
+from evenhand.live.fold.loader import Folding
 from evenhand.live.fold.phases import BOOKS, Phase, mark_in, of_kept, same_features, signature
 from evenhand.live.log.events import Conflict, Event, encode, read
 from evenhand.live.log.store import Transaction

@@ -17,10 +17,10 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.signatures import shown
 from evenhand.goals.base import Accounts
-from evenhand.live.fold.coded import Coded
+from evenhand.live.fold.column_encoder import Coded
 from evenhand.live.http.answers import Refused
 from evenhand.live.log.replies import Reply
-from evenhand.live.worker.verbs import Verbs, check_text
+from evenhand.live.worker.requests import Verbs, check_text
 from evenhand.policy.policy import Policy
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem

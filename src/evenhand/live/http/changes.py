@@ -19,7 +19,7 @@ from evenhand.live.campaigns.problem_files import encoding
 from evenhand.live.campaigns.tokens import Token, Tokens
 from evenhand.live.fold.cases import alike
 from evenhand.live.fold.changes import Ask, check_said
-from evenhand.live.fold.coded import Text, of_stored
+from evenhand.live.fold.column_encoder import Text, of_stored
 from evenhand.live.fold.limits import used_up
 from evenhand.live.fold.phases import BOOKS, mark_in, switches
 from evenhand.live.http.answers import Operation, Refused
@@ -29,7 +29,7 @@ from evenhand.live.http.schemas import BY, KEY, TEXT, Schema, one_or_each, one_o
 from evenhand.live.log.events import Kind, Unknown, read
 from evenhand.live.log.life import FATES, SETTINGS, STATES
 from evenhand.live.worker.erasure import Erasure, time_of
-from evenhand.live.worker.verbs import Verbs, check_text
+from evenhand.live.worker.requests import Verbs, check_text
 from evenhand.problem.end import AFTERS
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]

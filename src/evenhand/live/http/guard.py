@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.live.campaigns.tokens import ANYONE, Token, Tokens
 from evenhand.live.http.answers import LOG, Refused, error_response
 from evenhand.live.http.lines import Line, Numbers, write
@@ -106,7 +106,7 @@ class Guard:
         self._wrong += 1
         if time.monotonic() - self._said >= _QUIET:
             who = (scope.get("client") or ("an unknown address",))[0]
-            requests = faces.count(self._wrong, "request")
+            requests = texts.count(self._wrong, "request")
             LOG.warning("refused %s with a wrong token, the last one from %s", requests, who)
             self._wrong, self._said = 0, time.monotonic()
         if self._slow >= _SLOW:

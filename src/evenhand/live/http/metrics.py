@@ -23,9 +23,9 @@ from prometheus_client import (
 from prometheus_client.registry import Collector
 
 from evenhand.live.dashboard.alarms import NAMES, raised
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.watched import Watched
 from evenhand.live.fold.cases import ranged
 from evenhand.live.http.places import OTHER, Place
 from evenhand.live.http.quotas import Quotas

@@ -25,7 +25,7 @@ from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.schemas import KEY, read_operation, verbs as verbs_of
 from evenhand.live.http.service import Hall, Served
 from evenhand.live.log.events import Unknown
-from evenhand.live.worker.verbs import check_text, lookup
+from evenhand.live.worker.requests import check_text, lookup
 
 _WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))  # as in Starlette
 Maker = Callable[[object, Token], bodies.Verb]

@@ -10,7 +10,7 @@ from evenhand.core.signatures import shown
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Token
 from evenhand.live.fold.cases import Named
-from evenhand.live.fold.coded import Coded
+from evenhand.live.fold.column_encoder import Coded
 from evenhand.live.http.bodies import MOST
 from evenhand.problem.features import Categorical, Numeric
 from evenhand.problem.outcome import Outcome

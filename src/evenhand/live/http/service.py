@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from prometheus_client import Metric
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.pauses import short_turns
+from evenhand.core.garbage import short_turns
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.upkeep import Upkeep, keeping_up
 from evenhand.live.dashboard.tally import Tally

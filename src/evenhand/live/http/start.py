@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from evenhand.core.compiling import COMPILING
+from evenhand.core.compilation import COMPILING
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.commands import note_unused
 from evenhand.live.campaigns.files import open_stated
 from evenhand.live.campaigns.tokens import Tokens
+from evenhand.live.fold.first_event import campaigns_of
 from evenhand.live.fold.lease import lease_of
-from evenhand.live.fold.opening import campaigns_of
 from evenhand.live.fold.phases import begins
 from evenhand.live.http.app import check_names
 from evenhand.live.http.lines import to_stderr
@@ -33,7 +33,7 @@ from evenhand.live.log.segments import refuse_segment
 from evenhand.live.log.store import Store
 from evenhand.live.stores.opening import connect_to_read, make_folder
 from evenhand.live.worker.clocks import accept_clock
-from evenhand.live.worker.verbs import check_text
+from evenhand.live.worker.requests import check_text
 from evenhand.problem.end import After
 
 STOPPED = "stopped; the log has everything that was answered"

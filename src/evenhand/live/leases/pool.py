@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount as written
+from evenhand.core.texts import amount as written
 from evenhand.core.validate import positive, whole
+from evenhand.live.fold.first_event import is_pool
 from evenhand.live.fold.lease import amount, exponent
-from evenhand.live.fold.opening import is_pool
 from evenhand.live.leases.ledger import Ledger, Report, body_of, books, differs, pool_event
 from evenhand.live.log.events import Conflict, Unknown, encode, read
 from evenhand.live.log.proof import Fence, end_of
 from evenhand.live.log.store import Closing, Store
 from evenhand.live.stores.opening import connect_to_read, make_folder, opened
-from evenhand.live.worker.verbs import check_text
+from evenhand.live.worker.requests import check_text
 
 
 class Pool:

@@ -14,7 +14,7 @@ from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.files import open_stated
 from evenhand.live.campaigns.problem_files import last_encoding
 from evenhand.live.campaigns.upkeep import keeping_up
-from evenhand.live.fold.coded import Coded, Stated, leased
+from evenhand.live.fold.column_encoder import Coded, Stated, leased
 from evenhand.live.fold.fold import Fold
 from evenhand.live.fold.lease import Lease, lease_of, units
 from evenhand.live.fold.phases import Phase

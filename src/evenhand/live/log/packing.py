@@ -11,8 +11,8 @@ import numpy as np
 from evenhand.choices.base import Choice, behind
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
+from evenhand.policy.after_horizon import decide_late
 from evenhand.policy.entries import checksum
-from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem

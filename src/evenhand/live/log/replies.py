@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.live.log.events import Event
 from evenhand.live.log.ids import Ids
 
@@ -40,10 +40,10 @@ class Reply:
         return self.probabilities[0]
 
     def __repr__(self) -> str:
-        return faces.text(*self._shown())
+        return texts.text(*self._shown())
 
     def _repr_html_(self) -> str:
-        return faces.table(*self._shown())
+        return texts.table(*self._shown())
 
     def _shown(self) -> tuple[str, list[tuple[str, str]]]:
         """A title, a line per play, and the reason."""

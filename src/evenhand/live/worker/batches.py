@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.pauses import uncollected
+from evenhand.core.garbage import uncollected
 from evenhand.core.records import Context, Decision
 from evenhand.live.fold.cases import Case, contexts_of, refuse, time_at
 from evenhand.live.fold.fold import Fold, Made
@@ -18,8 +18,8 @@ from evenhand.live.log.events import Busy, Event, encode
 from evenhand.live.log.packing import apart, listed
 from evenhand.live.log.replies import Reply
 from evenhand.live.log.store import Transaction
+from evenhand.live.worker.requests import Verbs, is_text
 from evenhand.live.worker.transactions import each
-from evenhand.live.worker.verbs import Verbs, is_text
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.batch import Chosen, decide_all, most
 from evenhand.problem.end import is_over

@@ -5,8 +5,8 @@ from __future__ import annotations
 import getpass
 from collections.abc import Callable
 
-from evenhand.core.faces import count
-from evenhand.live.fold.opening import refuse_pool
+from evenhand.core.texts import count
+from evenhand.live.fold.first_event import refuse_pool
 from evenhand.live.log.events import Event, Leap, encode, written
 from evenhand.live.log.life import LIFE, Life
 from evenhand.live.log.store import Clocked, Closing, Store, Transaction

@@ -23,7 +23,7 @@ from evenhand.live.log.life import Life
 from evenhand.live.log.segments import segments
 from evenhand.live.log.store import Dropping, Erasing, OnlyRead, Recalling, Scrubbing, Transaction
 from evenhand.live.stores._segments import Segments, clean_segments
-from evenhand.live.worker.verbs import check_text
+from evenhand.live.worker.requests import check_text
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.corrections import forget
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import shown
 from evenhand.live.fold.cases import Encoder, Traces, context_of
+from evenhand.live.fold.event_schema import naming_damage
 from evenhand.live.fold.fold import Fold
-from evenhand.live.fold.forms import naming_damage
 from evenhand.live.fold.phases import mark_in
 from evenhand.live.fold.runs import advance
 from evenhand.live.log.events import Conflict, Unknown, is_erased, read
 from evenhand.live.log.packing import unpack
 from evenhand.live.log.segments import moved
-from evenhand.live.worker.verbs import is_number
+from evenhand.live.worker.requests import is_number
 from evenhand.live.worker.worker import Worker
 from evenhand.models import NullModel
 from evenhand.policy.reasons import Reasons, expected, reasons

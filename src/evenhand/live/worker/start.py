@@ -11,10 +11,10 @@ from evenhand.core.signatures import shown
 from evenhand.core.validate import one_of
 from evenhand.live.fold.cases import Encoder, Named, Teacher, alike, refuse_past, refuse_unfit
 from evenhand.live.fold.changes import check_patience
+from evenhand.live.fold.event_schema import naming_damage
+from evenhand.live.fold.first_event import Terms, opening, refuse_pool, warn_of_jams
 from evenhand.live.fold.fold import Rewritten
-from evenhand.live.fold.forms import naming_damage
 from evenhand.live.fold.limits import refuse_soft
-from evenhand.live.fold.opening import Terms, opening, refuse_pool, warn_of_jams
 from evenhand.live.fold.phases import Phase
 from evenhand.live.fold.runs import fold_runs
 from evenhand.live.log.events import Busy, Conflict, encode, read
@@ -22,7 +22,7 @@ from evenhand.live.log.life import FATES, OnExpiry
 from evenhand.live.log.store import Store
 from evenhand.live.log.versions import deciding, here, is_other, refuse_later
 from evenhand.live.stores.opening import opened
-from evenhand.live.worker.verbs import check_text
+from evenhand.live.worker.requests import check_text
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.kernels.events import MOST_WAITED
 from evenhand.policy.policy import Policy

@@ -13,10 +13,10 @@ from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.signatures import has
 from evenhand.live.fold.cases import Encoder, Teacher
 from evenhand.live.fold.corrections import Again, Anew, Books, is_due
+from evenhand.live.fold.first_event import Terms
 from evenhand.live.fold.fold import Earlier, Fold, Made, Rewritten
-from evenhand.live.fold.folding import Folding, Spare
 from evenhand.live.fold.limits import refuse_over, refuse_soft
-from evenhand.live.fold.opening import Terms
+from evenhand.live.fold.loader import Folding, Spare
 from evenhand.live.fold.phases import Missing, Phase, Phases, begins
 from evenhand.live.fold.runs import fold_runs
 from evenhand.live.fold.switch import Switch, overtaken, refuse_other

@@ -13,12 +13,12 @@ from evenhand.logs.checks.common import (
     refusal as refusal,
     scope as scope,
 )
-from evenhand.logs.checks.drawn import (
+from evenhand.logs.checks.overlap import groupings as groupings, overlap as overlap
+from evenhand.logs.checks.propensities import propensities as propensities
+from evenhand.logs.checks.rows import (
     SURE as SURE,
     Drawn as Drawn,
     foreseen as foreseen,
     quantile as quantile,
     reach as reach,
 )
-from evenhand.logs.checks.overlap import groupings as groupings, overlap as overlap
-from evenhand.logs.checks.propensities import propensities as propensities

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
-from evenhand.logs.checks.drawn import Drawn, quantile, reach
+from evenhand.logs.checks.rows import Drawn, quantile, reach
+from evenhand.logs.column_guesses import Look, is_gap
 from evenhand.logs.columns import Columns, Names
-from evenhand.logs.looks import Look, is_gap
 
 _SURE = 1e-6  # the chance of such a difference, if there were none
 _ERRORS = 4.0  # standard errors that chance is allowed

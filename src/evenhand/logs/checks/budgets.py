@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats
-from evenhand.logs.checks.drawn import Drawn, quantile
+from evenhand.logs.checks.rows import Drawn, quantile
 from evenhand.problem.problem import Problem
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from evenhand.core.types import Bools
 from evenhand.logs.checks.balance import balance
-from evenhand.logs.checks.drawn import Drawn
 from evenhand.logs.checks.overlap import groupings, holes, overlap, rectangles
 from evenhand.logs.checks.propensities import propensities
+from evenhand.logs.checks.rows import Drawn
 
 Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
 _SAMPLE = 10_000  # rows

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.logs.checks.drawn import ERROR, SURE, Drawn
+from evenhand.logs.checks.rows import ERROR, SURE, Drawn
 
 _SAMPLE = 10_000  # rows from which the ends of intervals are read
 _PAIRS = 40_000  # rows among which pairs of columns are looked for

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.core.faces import few
+from evenhand.core.texts import few
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.logs.checks.drawn import Drawn, quantile, reach
+from evenhand.logs.checks.rows import Drawn, quantile, reach
 
 _FAR = 0.25  # relative errors of propensities from which on a log is refused, if they are twice what chance explains
 _SMALL = 0.01  # relative errors of propensities up to this change no number that matters

@@ -9,10 +9,10 @@ import numpy as np
 
 from evenhand.core.types import Floats, Ints
 from evenhand.logs.bad_rows import BadRows
-from evenhand.logs.checks.drawn import ERROR, quantile
+from evenhand.logs.checks.rows import ERROR, quantile
 from evenhand.logs.clusters import Clusters, whole
+from evenhand.logs.column_guesses import is_gap, words_of
 from evenhand.logs.columns import Columns, Names
-from evenhand.logs.looks import is_gap, words_of
 from evenhand.logs.units import Units
 
 FEW = 50  # different values below which a column is not taken for one of clusters

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount, few
+from evenhand.core.texts import amount, few
 from evenhand.core.types import Floats
 from evenhand.logs.checks.budgets import budget, ends, horizon, lasts, most_of
 from evenhand.logs.checks.common import Checks, of_log
-from evenhand.logs.checks.drawn import Drawn, foreseen
 from evenhand.logs.checks.propensities import misfit
+from evenhand.logs.checks.rows import Drawn, foreseen
 from evenhand.logs.encoding import Encoded
 from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys

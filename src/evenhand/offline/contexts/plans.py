@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core import faces
+from evenhand.core import texts
 from evenhand.core.catalogue import named
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.luck import check_seed
@@ -222,7 +222,7 @@ class Plan:
     def __str__(self) -> str:
         head = [
             f"{self.value:.6g} per context over {self.contexts:,} contexts; no plan exceeds {self.bound:.6g}",
-            f"a lottery over {faces.count(len(self.weights), 'price vector')}",
+            f"a lottery over {texts.count(len(self.weights), 'price vector')}",
         ]
         lines = zip(self.rows, self.use, self.limits, self.dual, strict=True)
         cells = [[name, *(f"{x:.6g}" for x in numbers)] for name, *numbers in lines]
@@ -230,7 +230,7 @@ class Plan:
         return printed(head, [table] if cells else [], [])
 
     def __repr__(self) -> str:
-        return faces.first(str(self), rest=": `print` shows all")
+        return texts.first(str(self), rest=": `print` shows all")
 
 
 @named("X9", source="evenhand's own; Newton's method on the smoothed dual, and column generation, in passes")

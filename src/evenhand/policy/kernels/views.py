@@ -12,7 +12,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.views import pointers, view_of
 from evenhand.policy import checks, entries
 from evenhand.policy.kernels.loop import Facts
-from evenhand.policy.marks import NoZeros, Untold
+from evenhand.policy.marked_arrays import NoZeros, Untold
 from evenhand.policy.policy import Policy
 from evenhand.policy.shares import Declared, Estimated, GoalChain
 from evenhand.policy.state import PolicyState

@@ -1,9 +1,9 @@
 """Charts as SVG, drawn by the server: styled by classes alone, with descriptions for screen readers."""
 
-from evenhand.live.dashboard.charts.across import Across
 from evenhand.live.dashboard.charts.bars import bars, histogram, signed_bars
 from evenhand.live.dashboard.charts.courses import Spending, course, pace
 from evenhand.live.dashboard.charts.groups import dots
+from evenhand.live.dashboard.charts.horizontal_axis import Across
 from evenhand.live.dashboard.charts.shares import HUES, shares
 
 __all__ = ["HUES", "Across", "Spending", "bars", "course", "dots", "histogram", "pace", "shares", "signed_bars"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.live.dashboard.charts.across import Across
+from evenhand.live.dashboard.charts.horizontal_axis import Across
 from evenhand.report.drawing import Svg, axes, both, box, brief, frame, labelled, line, svg, ticks
 
 _HEIGHT = 180.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from evenhand.core.faces import amount
+from evenhand.core.texts import amount
 from evenhand.report.drawing import (
     LETTER,
     NARROW,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.live.dashboard.charts.across import Across
+from evenhand.live.dashboard.charts.horizontal_axis import Across
 from evenhand.report.drawing import Svg, axes, both, frame, svg
 
 _HEIGHT = 180.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.core.faces import count
+from evenhand.core.texts import count
 from evenhand.live.dashboard.axis import Axis
 from evenhand.live.dashboard.charts import HUES, histogram, shares
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.tally import BINS, RARE, Tally
 from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, label, percent
-from evenhand.live.dashboard.watched import Watched
 
 _FEW = 8  # actions that are not folded
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from evenhand.live.dashboard.axis import Axis
+from evenhand.live.dashboard.interface import Watched
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Section
-from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 

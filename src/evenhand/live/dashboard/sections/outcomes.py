@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.core.faces import count
+from evenhand.core.texts import count
 from evenhand.live.dashboard.alarms import count_due
 from evenhand.live.dashboard.charts import course
 from evenhand.live.dashboard.contrast import TOO_FEW, contrast, is_few

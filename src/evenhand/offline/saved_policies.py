@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence
-from evenhand.policy.late import decide_late
+from evenhand.policy.after_horizon import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.end import After

@@ -11,22 +11,22 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints, Texts
 from evenhand.logs.checks import fault_of
 from evenhand.logs.clusters import Clusters
 from evenhand.logs.dates import written
 from evenhand.logs.problem_file import Stated
-from evenhand.offline.aims import Aim
-from evenhand.offline.doubts import Doubt, doubts
+from evenhand.offline.cautions import Doubt, doubts
+from evenhand.offline.curve_policies import TARGETED, Limit, limit_of
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fold_plans import Crossed, Plans, best
 from evenhand.offline.frontier import Point
-from evenhand.offline.lines import TARGETED, Limit, limit_of
+from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.planned import Planned
+from evenhand.offline.planned_policies import Planned
 from evenhand.offline.results import Counted, LogResult, in_band, interval, reaches, told
 from evenhand.offline.scores import Estimate, blocks, reach
 from evenhand.report import charts

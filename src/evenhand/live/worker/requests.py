@@ -15,9 +15,9 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import has, shown
 from evenhand.live.fold.cases import Case, Encoder, Ranged, context_of, refuse
 from evenhand.live.fold.changes import Ask, refuse_unerasable
+from evenhand.live.fold.first_event import refuse_no_fallback
 from evenhand.live.fold.fold import Earlier, Made
 from evenhand.live.fold.limits import refuse_late, refuse_soft
-from evenhand.live.fold.opening import refuse_no_fallback
 from evenhand.live.fold.phases import policies
 from evenhand.live.log.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.log.ids import Ids
@@ -26,7 +26,7 @@ from evenhand.live.log.replies import Reply, reply
 from evenhand.live.log.segments import moved
 from evenhand.live.log.store import Recalling, Transaction
 from evenhand.live.worker.worker import Worker
-from evenhand.policy import doubts, outcome_names as named
+from evenhand.policy import cautions, outcome_names as named
 from evenhand.policy.outcome_names import refuse_undeclared
 from evenhand.problem.end import is_over
 from evenhand.problem.problem import Problem
@@ -39,12 +39,12 @@ def noted(encoder: Encoder, problem: Problem, body: Mapping[str, Any], at: int) 
     """
     found: list[str] = []
     if has(encoder, Ranged) and "case" in body:
-        found += doubts.substitutions(body["case"], encoder.outside(body["case"])).values()
+        found += cautions.substitutions(body["case"], encoder.outside(body["case"])).values()
     if "k" in body:
-        found += doubts.refunds(problem, np.array(body["k"], float)).values()
+        found += cautions.refunds(problem, np.array(body["k"], float)).values()
     time = problem.clock.of_micros(at)
     if "late" in body or is_over(problem, body.get("t", 0.0), time):
-        found.append(doubts.over(problem))
+        found.append(cautions.over(problem))
     return tuple(found)
 
 

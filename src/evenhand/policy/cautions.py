@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.choices.base import Choice, greedy
 from evenhand.core.errors import EvenhandWarning
-from evenhand.core.faces import amount
 from evenhand.core.records import Context
 from evenhand.core.signatures import shown
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats
 from evenhand.models import NullModel
 from evenhand.models.base import Model

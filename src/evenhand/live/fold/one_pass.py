@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.records import Context, Decision
 from evenhand.live.fold.cases import context_of
 from evenhand.live.fold.fold import Fold, Made, Mark, Survey
-from evenhand.live.fold.folding import Folding, Keeper
+from evenhand.live.fold.loader import Folding, Keeper
 from evenhand.live.fold.phases import Missing
 from evenhand.live.log.events import Event
 

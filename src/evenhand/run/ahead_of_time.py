@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import kinds
 from evenhand.core.kernel import Kernel, code_of, kernels
 from evenhand.core.progress import Work
+from evenhand.core.texts import kinds
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logistic, PerAction, Ridge
 from evenhand.policy.entries import checksum
 from evenhand.policy.policy import Policy

@@ -9,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.progress import Work
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
-from evenhand.offline.aims import Aim, At, add_shares
-from evenhand.offline.doubts import Doubt
+from evenhand.offline.cautions import Doubt
 from evenhand.offline.events import Gap, Share
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.fold_plans import Crossed, Planner
 from evenhand.offline.frontier import Point, cheapest
-from evenhand.offline.planned import Once, Parted, Single
+from evenhand.offline.objectives import Aim, At, add_shares
+from evenhand.offline.planned_policies import Once, Parted, Single
 from evenhand.offline.scores import Average, Bands, Estimate, blocks, reach
 
 TARGETED = "targeted"

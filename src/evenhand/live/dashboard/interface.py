@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from evenhand.live.fold.cases import Encoder
+from evenhand.live.fold.first_event import Terms
 from evenhand.live.fold.lags import Lags
-from evenhand.live.fold.opening import Terms
 from evenhand.live.log.store import Store
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status

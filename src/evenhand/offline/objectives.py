@@ -17,7 +17,7 @@ from evenhand.objectives import Linear
 from evenhand.objectives.base import Objective
 from evenhand.offline.events import Gap, Occurrences, Share, scaled
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.planned import Mixture, Parts, Planned, moves
+from evenhand.offline.planned_policies import Mixture, Parts, Planned, moves
 from evenhand.offline.scores import STILL, Average, Estimate
 from evenhand.planning.mixing import Averages, mixture
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.faces import amount, count
+from evenhand.core.texts import amount, count
 from evenhand.core.types import Bools, Floats
 from evenhand.logs.checks import SURE, quantile, reach
 from evenhand.logs.clusters import Clusters

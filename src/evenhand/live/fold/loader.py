@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from evenhand.live.fold.backlog import Backlog
 from evenhand.live.fold.cases import Teacher
+from evenhand.live.fold.first_event import Terms
 from evenhand.live.fold.fold import Fold, Mark, Rewritten, Survey
 from evenhand.live.fold.lessons import go_on, lessons
-from evenhand.live.fold.opening import Terms
 from evenhand.live.fold.phases import Phase, Phases, mark_in, missing
 from evenhand.live.fold.runs import fold_runs
 from evenhand.live.fold.snapshots import BrokenSnapshot, began, dump, restore
