@@ -13,7 +13,7 @@ from evenhand.problem import Between, Budget
 from evenhand.problem.spans import Spans
 from evenhand.recipes import resolving
 from evenhand.run import simulate
-from tests.days import Days, cases, forecast
+from tests.day_worlds import Days, cases, forecast
 from tests.tables import decimal, head, row
 
 DAYS, ALLOWANCE = 10, 48.0

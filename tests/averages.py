@@ -10,7 +10,7 @@ from evenhand.models import BayesianRidge
 from evenhand.problem import Budget, Groups, Parity, Ratio
 from evenhand.recipes import resolving
 from evenhand.run import opt, simulate
-from tests import days
+from tests import day_worlds
 from tests.tables import decimal, head, row
 
 DAYS, SHARES = 10, {"near": 0.4, "far": 0.6}
@@ -19,12 +19,12 @@ RATIO = Ratio("money", over="sale", at_most=0.3)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Uneven(days.Days):
+class Uneven(day_worlds.Days):
     """Customers of one area gain little on even days, those of the other on odd days, and all of them less on these."""
 
     @property
     def problem(self):
-        alone = days.Days.problem.fget(replace(self, subject_to=()))
+        alone = day_worlds.Days.problem.fget(replace(self, subject_to=()))
         return replace(alone, groups=(Groups("area", SHARES),), subject_to=self.subject_to)
 
     def context(self, step):
@@ -39,7 +39,7 @@ class Uneven(days.Days):
 def shop(constraint, *, cases, until, level=1.0):
     """The shop with a budget of .12 a case for the whole run where a parity is asked for."""
     budget = (Budget("money", total=0.12 * len(cases)),) if isinstance(constraint, Parity) else ()
-    return Uneven(times=cases, subject_to=(constraint, *budget), until=until, traffic=days.forecast(level))
+    return Uneven(times=cases, subject_to=(constraint, *budget), until=until, traffic=day_worlds.forecast(level))
 
 
 def policy(world):
@@ -83,7 +83,7 @@ def main(replicas: int = 6, length: int = DAYS):
             values, sold, best = [], [], []
             for seed in (2, 3):
                 stated = replace(constraint, per=per)
-                world = shop(stated, cases=days.cases(seed, length), until=float(length), level=level)
+                world = shop(stated, cases=day_worlds.cases(seed, length), until=float(length), level=level)
                 trace = run(world, seed, replicas)
                 values.append(by_day(world, trace, constraint))
                 sold.append(trace.expected[-1, :, 0])

@@ -10,14 +10,14 @@ from evenhand.objectives import Linear
 from evenhand.problem import Floor
 from evenhand.recipes import resolving
 from evenhand.run import opt, simulate
-from tests import days
+from tests import day_worlds
 from tests.tables import decimal, head, row
 
 DAYS, ASKED = 10, 50.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Saving(days.Days):
+class Saving(day_worlds.Days):
     """The shop that spends as little as it can."""
 
     @property
@@ -28,7 +28,7 @@ class Saving(days.Days):
 def saving(asked, *others, cases, until, level=1.0):
     """The shop with a floor of sales on every day."""
     floor = Floor("sale", total=asked, per=1.0)
-    return Saving(times=cases, subject_to=(floor, *others), until=until, traffic=days.forecast(level))
+    return Saving(times=cases, subject_to=(floor, *others), until=until, traffic=day_worlds.forecast(level))
 
 
 def policy(world):
@@ -52,7 +52,7 @@ def main(replicas: int = 6, length: int = DAYS):
     for name, level in (("forecast right", 1.0), ("30 % too low", 0.7), ("30 % too high", 1.3)):
         sales, cost, best = [], [], []
         for seed in range(2):
-            world = saving(ASKED, cases=days.cases(seed, length), until=float(length), level=level)
+            world = saving(ASKED, cases=day_worlds.cases(seed, length), until=float(length), level=level)
             trace = run(world, seed, replicas)
             sales.append(by_day(world, trace))
             cost.append(trace.expected[-1, :, 1])

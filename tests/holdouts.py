@@ -16,7 +16,7 @@ from evenhand.models import BayesianRidge
 from evenhand.planning.program import Sample, solve
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
-from tests.days import OFFERS, Days
+from tests.day_worlds import OFFERS, Days
 from tests.tables import decimal, head, row
 
 T, REPLICAS, FLOOR = 3000, 12, 0.02

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import evenhand
-from tests.each import for_each
+from tests.rows import for_each
 
 HOME = Path(evenhand.__file__).parent
 MODULES = {

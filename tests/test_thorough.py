@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from tests.each import for_each
+from tests.rows import for_each
 from tests.thorough import ONLY_CHECK, is_only_checked
 
 HERE = Path(__file__).parent
@@ -19,7 +19,7 @@ def test_what_is_listed_exists(place):
 @for_each(
     ("nodeid", "needs", "left"),
     [
-        ("tests/live/http/test_doors.py::test_many_names_cost_little[900]", [], True),
+        ("tests/live/http/test_attacks.py::test_many_names_cost_little[900]", [], True),
         ("tests/choices/test_allocate.py::test_ten_rounds_by_hand[beside]", [], False),
         ("tests/choices/test_allocate.py::test_prices_go_on_only_by_decisions_that_count", [], True),
         ("tests/live/stores/test_stores.py::test_one", ["place", "postgresql"], True),

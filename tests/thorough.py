@@ -57,27 +57,28 @@ goals/test_resolving.py::test_plans_with_a_concave_goal_have_the_prices_of_the_c
 goals/test_resolving.py::test_shares_of_a_round_add_up_to_exactly_one
 goals/test_resolving.py::test_the_rest_of_a_part_is_taken_to_be_as_planned
 goals/test_resolving.py::test_what_is_not_observed_is_planned_as_what_is goals/test_resolving_lists.py
-goals/test_two_stage.py::test_nothing_is_overspent_and_prices_start_after_the_first_stage goals/test_uses.py
+goals/test_two_stage.py::test_nothing_is_overspent_and_prices_start_after_the_first_stage goals/test_waiting_outcomes.py
 live/campaigns/test_audit_in_parallel.py live/campaigns/test_problem_files.py
 live/campaigns/test_restores.py::test_over_http_what_was_lost_is_a_404
 live/campaigns/test_restores.py::test_random_restores_enter_no_outcome_of_a_lost_decision
 live/campaigns/test_restores.py::test_reports_metrics_and_audits_say_that_decisions_may_be_missing
-live/campaigns/test_switched_files.py live/campaigns/test_teaching.py live/dashboard/test_alert_rules.py
-live/dashboard/test_browser.py live/dashboard/test_clipped.py live/dashboard/test_contrast.py
+live/campaigns/test_switches_of_files.py live/campaigns/test_training.py live/dashboard/test_alert_rules.py
+live/dashboard/test_browser.py live/dashboard/test_contrast.py
 live/dashboard/test_reasons.py::test_the_outcomes_that_were_expected_are_those_of_the_worth_without_a_bonus
 live/dashboard/test_reasons.py::test_the_parts_add_up_to_the_difference_of_worths live/dashboard/test_tally_snapshots.py
-live/fold/test_copies.py live/fold/test_corrections.py::test_a_storm_is_learned_a_little_at_every_request
+live/dashboard/test_values_out_of_range.py live/fold/test_copies.py
+live/fold/test_corrections.py::test_a_storm_is_learned_a_little_at_every_request
 live/fold/test_corrections.py::test_folds_of_corrections_cost_no_more_than_one_and_a_half_of_the_log
-live/fold/test_golden.py live/fold/test_horizon.py live/fold/test_learning_beside.py live/fold/test_runs.py
-live/fold/test_runs_of_lives.py live/fold/test_snapshots.py live/fold/test_switching.py
-live/fold/test_switching_beside.py live/http/test_commits.py live/http/test_crowds.py live/http/test_doors.py
-live/http/test_faults.py live/http/test_heads.py live/http/test_http_erasing.py live/http/test_http_life.py
-live/http/test_http_security.py live/http/test_lines.py live/http/test_routers.py live/http/test_schemas.py
-live/http/test_serve.py::test_it_hears_that_it_shall_stop_once_it_has_said_that_it_is_ready live/http/test_several.py
-live/http/test_upkeep.py live/leases/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles
-live/log/test_erasing.py live/stores/test_archives.py live/stores/test_busy.py live/stores/test_postgres.py
+live/fold/test_golden.py live/fold/test_horizon.py live/fold/test_long_corrections.py live/fold/test_long_switches.py
+live/fold/test_runs.py live/fold/test_runs_of_lives.py live/fold/test_snapshots.py live/fold/test_switch.py
+live/http/test_attacks.py live/http/test_commits.py live/http/test_faults.py live/http/test_http_erasure.py
+live/http/test_http_life.py live/http/test_http_security.py live/http/test_lines.py live/http/test_many_campaigns.py
+live/http/test_many_clients.py live/http/test_request_boundaries.py live/http/test_routers.py live/http/test_schemas.py
+live/http/test_serve.py::test_it_hears_that_it_shall_stop_once_it_has_said_that_it_is_ready live/http/test_upkeep.py
+live/leases/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/log/test_erasure.py
+live/stores/test_archives.py live/stores/test_locks.py live/stores/test_postgres.py
 live/stores/test_postgres_failures.py live/stores/test_sqlite.py live/test_same_as_simulated.py live/test_schedules.py
-live/worker/test_frozen.py malformed/test_asked_of_logs.py malformed/test_rounds.py
+live/worker/test_batches.py malformed/test_logs.py malformed/test_rounds.py
 models/test_aggregation.py::test_the_loss_is_that_of_the_best_expert_plus_a_constant_for_every_sequence
 models/test_aggregation.py::test_the_regret_on_a_smooth_function_grows_like_the_rate_of_its_class
 models/test_bayesian_bilinear.py::test_it_needs_no_width_to_come_near_the_optimum
@@ -101,31 +102,33 @@ numerics/test_newton.py::test_without_damping_most_runs_of_separable_beginnings_
 numerics/test_simplex.py::test_many_arms_on_few_corners
 numerics/test_simplex.py::test_without_ties_few_arms_have_a_chance_and_neither_order_nor_units_matter
 objectives/test_boxes.py::test_the_conjugate_is_that_of_cvxpy objectives/test_convex_accuracy.py
-objectives/test_distance_penalty.py objectives/test_mathematics.py::test_the_prox_is_that_of_cvxpy offline/test_aims.py
+objectives/test_distance_penalty.py objectives/test_mathematics.py::test_the_prox_is_that_of_cvxpy
 offline/test_allowances.py::test_a_rate_means_the_same_as_its_total
 offline/test_allowances.py::test_several_budgets_are_stated_in_all
 offline/test_assignments.py::test_no_draw_costs_more_than_the_budget offline/test_bandit_feedback.py
-offline/test_bands.py offline/test_context_plans.py offline/test_delta.py
-offline/test_doubts.py::test_the_best_of_many_alike_is_not_told_from_chance
-offline/test_fair.py::test_fair_frontiers_are_optima_of_linear_programs offline/test_frozen.py
-offline/test_learned_costs.py offline/test_regimes.py offline/test_sifting.py::test_the_optimum_of_the_whole_list
-offline/test_units.py::test_intervals_hold_where_customers_have_several_rows offline/test_whom.py optima/test_optima.py
+offline/test_bands.py offline/test_cautions.py::test_the_best_of_many_alike_is_not_told_from_chance
+offline/test_context_plans.py offline/test_costs.py offline/test_delta.py
+offline/test_fair.py::test_fair_frontiers_are_optima_of_linear_programs
+offline/test_lists_within_limits.py::test_the_optimum_of_the_whole_list offline/test_objectives.py
+offline/test_regimes.py offline/test_saved_policies.py offline/test_targeting.py
+offline/test_units.py::test_intervals_hold_where_customers_have_several_rows optima/test_optima.py
 planning/test_lists.py::test_bounds_of_both_methods_agree_on_an_audience
 planning/test_lists.py::test_the_linear_program_against_all_rankings
 planning/test_lists.py::test_what_a_click_pays_is_a_factor_of_its_chance planning/test_optimistic_program.py
-planning/test_plain_first.py planning/test_price_mixture.py planning/test_shared_arms.py
+planning/test_plans_at_means.py planning/test_price_mixture.py planning/test_shared_arms.py
 planning/test_smoothed_dual.py::test_derivatives_are_finite_differences policy/test_after_horizon.py
-policy/test_appending.py::test_a_better_offer_that_is_appended_is_found
-policy/test_appending.py::test_no_budget_and_no_span_is_ever_over_after_growth
 policy/test_books.py::test_a_trace_reads_exact_sums
 policy/test_delay.py::test_nothing_waits_once_all_decisions_are_settled
-policy/test_door.py::test_a_status_says_what_a_trace_says
-policy/test_late.py::test_contexts_of_any_numbers_and_read_only_ones_will_do
+policy/test_late_outcomes.py::test_contexts_of_any_numbers_and_read_only_ones_will_do
+policy/test_lessons.py::test_a_log_does_not_end_exploration
 policy/test_lock_in.py::test_a_summary_names_replicas_that_are_locked_in
 policy/test_lock_in.py::test_blocks_and_processes_record_the_bits_of_the_loop
 policy/test_lock_in.py::test_rounds_with_one_action_are_those_of_the_plays
-policy/test_models_that_fail.py::test_with_a_misspecified_model_nothing_overspends policy/test_refund_ledger.py
-policy/test_taught.py::test_a_log_does_not_end_exploration problem/test_averages_in_spans.py
+policy/test_models_that_fail.py::test_with_a_misspecified_model_nothing_overspends
+policy/test_names.py::test_a_status_says_what_a_trace_says
+policy/test_new_actions.py::test_a_better_offer_that_is_appended_is_found
+policy/test_new_actions.py::test_no_budget_and_no_span_is_ever_over_after_growth policy/test_refund_ledger.py
+problem/test_averages_in_spans.py
 problem/test_constraints.py::test_a_soft_budget_is_overspent_under_a_hard_recipe_and_a_hard_one_kept_under_a_soft_recipe
 problem/test_constraints.py::test_no_code_asks_which_kind_a_constraint_a_set_or_a_goal_is
 problem/test_floors_in_spans.py::test_budgets_go_before_floors
@@ -136,9 +139,9 @@ problem/test_ratio.py::test_problem_files_name_it_and_replays_report_it problem/
 recipes/test_allocation_theory.py recipes/test_bills_in_runs.py
 recipes/test_budget_worlds.py::test_an_allowance_that_is_stated_too_small_is_found
 recipes/test_bwcr.py::test_every_lottery_is_the_linear_programs recipes/test_bwcr_duals.py
-recipes/test_bwcr_sets.py::test_an_optimistic_program_may_take_either_side recipes/test_factors.py
-recipes/test_fits.py::test_no_part_is_explained_by_the_number_of_a_row recipes/test_holdout.py recipes/test_ignorance.py
-recipes/test_knapsacks.py::test_averages_move_into_a_ball_beside_budgets
+recipes/test_bwcr_sets.py::test_an_optimistic_program_may_take_either_side recipes/test_convex_sets.py
+recipes/test_factors.py recipes/test_fits.py::test_no_part_is_explained_by_the_number_of_a_row recipes/test_holdout.py
+recipes/test_ignorance.py recipes/test_knapsacks.py::test_averages_move_into_a_ball_beside_budgets
 recipes/test_knapsacks.py::test_hard_budgets_are_never_exceeded_on_any_instance
 recipes/test_knapsacks.py::test_the_greedy_ratio_leaves_budgets_unused_where_the_program_does_not
 recipes/test_lagrange_cbw.py recipes/test_own_constraints.py
@@ -148,11 +151,10 @@ recipes/test_rankings.py::test_factors_and_their_products_take_the_same_actions_
 recipes/test_rankings.py::test_fees_are_never_exceeded_in_any_replica
 recipes/test_rankings.py::test_without_fairness_it_is_the_baseline_of_utility_action_for_action
 recipes/test_ucb.py::test_it_overspends_where_that_pays recipes/test_units.py recipes/test_units_of_kinds.py
-recipes/test_units_of_sides.py recipes/test_within.py replay/test_analyst.py::test_commands_print_what_the_page_shows
+recipes/test_units_of_sides.py replay/test_analyst.py::test_commands_print_what_the_page_shows
 replay/test_checks.py::test_nothing_is_recommended_by_the_costs_of_a_ledger
-replay/test_checks.py::test_replays_say_what_is_wrong_at_their_top
-replay/test_constants.py::test_they_are_what_a_column_of_them_is replay/test_factors.py replay/test_holes.py
-replay/test_missing.py::test_a_log_may_state_its_horizon replay/test_pages.py
+replay/test_checks.py::test_replays_say_what_is_wrong_at_their_top replay/test_comparison.py
+replay/test_constants.py::test_they_are_what_a_column_of_them_is replay/test_factors.py replay/test_pages.py
 replay/test_replay.py::test_a_concave_objective_with_constraints
 replay/test_replay.py::test_a_floor_that_is_missed_is_never_called_kept
 replay/test_replay.py::test_a_recipe_that_needs_constraints_gives_way_where_there_are_none
@@ -160,17 +162,17 @@ replay/test_replay.py::test_a_shuffle_does_not_depend_on_how_many_there_are repl
 replay/test_replay.py::test_problems_with_fewer_constraints
 replay/test_replay.py::test_several_outcomes_and_a_learned_budget
 replay/test_replay.py::test_the_same_seed_gives_the_same_numbers
-replay/test_replay.py::test_what_was_not_served_is_said_at_the_top
-replay/test_scales.py::test_a_tail_is_not_taken_for_a_mistake replay/test_several.py
+replay/test_replay.py::test_what_was_not_served_is_said_at_the_top replay/test_rules.py
+replay/test_scales.py::test_a_tail_is_not_taken_for_a_mistake
 replay/test_sources.py::test_a_csv_in_parts_of_many_rows_is_read_as_a_whole replay/test_span_reports.py
 replay/test_spans.py::test_a_report_says_what_the_spans_are
 replay/test_spans.py::test_an_allowance_is_kept_on_every_day_of_every_run replay/test_standard_errors.py
-report/test_pages_in_a_browser.py report/test_pictures.py run/test_blocks.py run/test_blocks_compiled.py
-run/test_blocks_of_plans.py run/test_checkpoints.py
+replay/test_values.py::test_a_log_may_state_its_horizon report/test_pages_in_a_browser.py report/test_pictures.py
+run/test_blocks.py run/test_blocks_compiled.py run/test_blocks_of_plans.py run/test_checkpoints.py
 run/test_comparison.py::test_pictures_of_comparisons_and_sweeps_have_no_overlaps run/test_optimum_of_satisfaction.py
-run/test_price_bound.py run/test_simulation.py::test_known_costs_move_prices_even_while_outcomes_are_late
+run/test_price_bound.py run/test_python_policy.py::test_replicas_act_as_they_do_alone_and_in_several_processes
+run/test_simulation.py::test_known_costs_move_prices_even_while_outcomes_are_late
 run/test_theory.py::test_prices_of_random_worlds_never_exceed_what_ranges_allow
-run/test_wrapped.py::test_replicas_act_as_they_do_alone_and_in_several_processes
 sets/test_geometry.py::test_distances_are_those_that_cvxpy_finds
 sets/test_geometry.py::test_many_inequalities_keep_their_precision
 sets/test_geometry.py::test_projections_stay_put_and_bring_no_points_apart

@@ -8,7 +8,7 @@ import numpy as np
 import evenhand as eh
 from evenhand.report import ends, scales, style
 from evenhand.report.plots import save
-from tests.days import Days
+from tests.day_worlds import Days
 
 ROUNDS, FIRST, WIDTH, HEIGHT = 3000, 360.0, 4.6, 3.4
 TOTALS = {"adopted under 600": 600.0, "not told (360)": FIRST, "adopted under 240": 240.0}

@@ -7,7 +7,7 @@ import numpy as np
 import evenhand as eh
 from evenhand.report import scales, style
 from evenhand.report.plots import save
-from tests.days import Days, cases, forecast
+from tests.day_worlds import Days, cases, forecast
 
 DAYS, ALLOWANCE, WIDTH, HEIGHT = 6, 48.0, 5.8, 1.7
 BUDGETS = {

@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 import evenhand as eh
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
-from tests.live.served import serving
+from tests.live.http_campaign import serving
 
 HOUR = 3_600_000_000  # microseconds
 NARROW, BROAD = 600, 1280  # pixels of the page; the texts of the first can be read on a telephone

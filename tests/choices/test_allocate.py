@@ -10,7 +10,7 @@ from evenhand.models import Fixed, Ridge
 from evenhand.recipes import cab_ucb
 from evenhand.welfare import Anyone, Capped, Exact, Greedy, Linear, Power, Priced, Sequential, satisfaction
 from tests.choices import plain
-from tests.each import for_each
+from tests.rows import for_each
 
 
 def users_arms(plays, arms):

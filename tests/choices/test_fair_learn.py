@@ -12,7 +12,7 @@ from evenhand.recipes import fairlearn_rank
 from evenhand.run import play
 from tests import twins
 from tests.choices import plain
-from tests.drawn import drawn
+from tests.properties import drawn
 from tests.rankings import decision
 
 

@@ -6,7 +6,7 @@ import pytest
 from evenhand.choices import GreedyRatio, Lottery
 from evenhand.core.records import Worth
 from tests.choices import plain
-from tests.each import for_each
+from tests.rows import for_each
 
 
 def lottery(choice, gain, cost, share, playable=None):

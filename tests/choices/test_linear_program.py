@@ -5,8 +5,8 @@ import pytest
 
 from evenhand.choices import LinearProgram
 from tests.choices import plain
-from tests.each import for_each
 from tests.numerics.test_simplex import by_highs
+from tests.rows import for_each
 
 
 @for_each("seed", range(10))

@@ -6,7 +6,7 @@ from evenhand.choices import Lottery, TopK
 from evenhand.core.records import Worth
 from tests import twins
 from tests.choices import plain
-from tests.drawn import drawn
+from tests.properties import drawn
 
 
 def pick(choice, mean, bonus, playable, u=0.5):

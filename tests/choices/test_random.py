@@ -4,7 +4,7 @@ import pytest
 from evenhand.choices import Random
 from tests import twins
 from tests.choices import plain
-from tests.drawn import drawn
+from tests.properties import drawn
 
 
 def pick(choice, playable, u):

@@ -6,7 +6,7 @@ from evenhand.choices import TopK
 from evenhand.core.records import Mix
 from tests import twins
 from tests.choices import plain
-from tests.drawn import drawn
+from tests.properties import drawn
 
 
 @drawn(replicas=4, readings=3, candidates=7, k=8, chance=[0.0, 0.4, 1.0], ties=bool)

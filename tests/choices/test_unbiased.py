@@ -10,7 +10,7 @@ from evenhand.recipes import unbiased_linucb_rank
 from evenhand.run import play
 from tests import twins
 from tests.choices import plain
-from tests.drawn import drawn
+from tests.properties import drawn
 from tests.rankings import SMALL, TASTES, absent, decision
 
 

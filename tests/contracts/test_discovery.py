@@ -28,7 +28,6 @@ from evenhand.testing import (
     check_set,
 )
 from tests.contracts import parts
-from tests.each import for_each
 from tests.examples.constraints import CONSTRAINTS, ONE_EACH, bazaar
 from tests.examples.estimators import ESTIMATORS
 from tests.examples.oracles import CURVES, ORACLES
@@ -36,6 +35,7 @@ from tests.examples.problems import EVERYTHING
 from tests.examples.sections import SECTIONS
 from tests.examples.sets import PLAIN_SETS, ROUND_SETS, SETS
 from tests.examples.stores import STORES
+from tests.rows import for_each
 
 SHOWN_SETS = [*(build(1.0, 1.0) for build in SETS.values()), *(build(1.0) for build in ROUND_SETS.values())]
 SHOWN_CONSTRAINTS = list(dict.fromkeys(c for build in CONSTRAINTS.values() for c in build(ONE_EACH)))

@@ -7,8 +7,8 @@ import pytest
 
 from evenhand.choices import Pick, Random, TopK
 from evenhand.testing import check_choice
-from tests.contracts.twisted import Twisted, after, caught
-from tests.each import for_each
+from tests.contracts.faults import Twisted, after, caught
+from tests.rows import for_each
 
 
 @dataclass

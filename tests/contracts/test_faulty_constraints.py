@@ -10,9 +10,9 @@ from evenhand import recipes
 from evenhand.problem import Rows, Within
 from evenhand.sets import Ball, Box, Intersection
 from evenhand.testing import check_constraint
-from tests.contracts.twisted import caught
-from tests.each import for_each
+from tests.contracts.faults import caught
 from tests.examples.problems import EVERYTHING
+from tests.rows import for_each
 
 
 @dataclass(frozen=True)

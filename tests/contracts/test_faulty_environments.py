@@ -8,7 +8,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Arrival
 from evenhand.testing import check_environment
-from tests.contracts.twisted import Twisted, after, caught
+from tests.contracts.faults import Twisted, after, caught
 from tests.examples.problems import COURT
 
 

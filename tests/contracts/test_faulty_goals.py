@@ -7,7 +7,7 @@ from evenhand.goals import DualGradient, Steady
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.problem.constraints import constraint_rows
 from evenhand.testing import check_goal
-from tests.contracts.twisted import Twisted, after, caught
+from tests.contracts.faults import Twisted, after, caught
 from tests.examples.problems import EVERYTHING
 
 ROWS, BOUND = constraint_rows(EVERYTHING)

@@ -6,8 +6,8 @@ import numpy as np
 
 from evenhand.models import BayesianRidge, Ridge
 from evenhand.testing import check_model
-from tests.contracts.twisted import Twisted, after, caught
-from tests.each import for_each
+from tests.contracts.faults import Twisted, after, caught
+from tests.rows import for_each
 
 INNER = Ridge(n_features=3)
 RNG = np.random.default_rng(0)

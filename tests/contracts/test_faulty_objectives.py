@@ -7,8 +7,8 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair
 from evenhand.testing import check_objective
-from tests.contracts.twisted import Twisted, caught
-from tests.each import for_each
+from tests.contracts.faults import Twisted, caught
+from tests.rows import for_each
 
 NASH = AlphaFair(("a", "b", "c"), alpha=1.0, offset=0.2)
 

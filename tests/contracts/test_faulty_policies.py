@@ -14,8 +14,8 @@ from evenhand.goals.linear_reward import reward
 from evenhand.models import NullModel, Ridge
 from evenhand.policy import Policy
 from evenhand.testing import check_choice, check_constraint, check_environment, check_model, check_policy
+from tests.contracts.faults import caught
 from tests.contracts.test_faulty_choices import drawing, field
-from tests.contracts.twisted import caught
 from tests.examples.problems import COURT, EVERYTHING
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from evenhand.sets import Ball, Box
 from evenhand.testing import check_set
-from tests.contracts.twisted import Twisted, caught
-from tests.each import for_each
+from tests.contracts.faults import Twisted, caught
+from tests.rows import for_each
 from tests.sets import twins
 
 BOX, BALL = Box((0.2, 0.1), (0.6, 0.5)), Ball((0.4, 0.3), 0.2)

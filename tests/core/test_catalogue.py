@@ -5,7 +5,7 @@ from pathlib import Path
 
 from evenhand import recipes
 from evenhand.core.catalogue import KINDS, catalogue
-from tests.each import for_each
+from tests.rows import for_each
 
 ROOT = Path(__file__).parents[2]
 ROWS = {"C": 9, "K": 8, "B": 11, "A": 8, "S": 5, "X": 6}  # of the five papers, and evenhand's own

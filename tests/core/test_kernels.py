@@ -310,7 +310,9 @@ def test_another_way_is_refused_by_name():
 
 
 def digests(*arguments, way):
-    return run(f"import sys; sys.argv[1:] = {arguments!r}; from tests.ways import main; main()", EVENHAND_KERNELS=way)
+    return run(
+        f"import sys; sys.argv[1:] = {arguments!r}; from tests.fingerprints import main; main()", EVENHAND_KERNELS=way
+    )
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from evenhand.core.luck import Luck, Stream, philox
-from tests.each import for_each
+from tests.rows import for_each
 
 WORD = 2**64
 

@@ -14,7 +14,7 @@ from evenhand.objectives import AlphaFair, GeneralizedGini, Objective, Randomize
 from evenhand.problem import Budget
 from evenhand.recipes import fw, primal_lp, resolving
 from evenhand.recipes.primal_lp import Slack
-from tests.each import for_each
+from tests.rows import for_each
 
 HOMES = ("recipes", "models", "objectives", "choices", "problem", "environments")
 

@@ -12,9 +12,9 @@ NONE = "no measurements"
 
 EXCEPTIONS: dict[str | tuple[str, str], str] = {
     # held by other tests
-    "README.md": "tests/documents/test_shown.py runs the demo",
+    "README.md": "tests/documents/test_output.py runs the demo",
     "docs/performance.md": "docs/performance.json has the numbers, and tests/test_peers.py compares",
-    ("docs/from-a-log.md", "targeted beyond"): "tests/documents/test_shown.py runs the command, on the log of e-mails",
+    ("docs/from-a-log.md", "targeted beyond"): "tests/documents/test_output.py runs the command, on the log of e-mails",
     ("docs/from-a-log.md", "visit per case"): "the same",
     ("docs/from-a-log.md", "constraints, 95 %"): "the same",
     ("docs/from-a-log.md", "who gets what"): "the same",

@@ -17,8 +17,8 @@ from evenhand.experiments.concave_convex import study as concave_convex
 from evenhand.experiments.square_cbwk import study as square_cbwk
 from evenhand.run import opt
 from tests import programs
-from tests.documents import beside
-from tests.documents.listed import ELSEWHERE, IN_CI, NOT_RUN, RUN
+from tests.documents import folders
+from tests.documents.command_list import ELSEWHERE, IN_CI, NOT_RUN, RUN
 from tests.documents.pages import PAGES, ROOT, commands, mentioned
 from tests.documents.scenes import SCENES, UNSEEN
 
@@ -107,7 +107,7 @@ def taken(command):
 @pytest.mark.slow
 @pytest.mark.parametrize("command", list(dict.fromkeys(map(taken, RUN))))
 def test_a_command_runs(command, tmp_path, monkeypatch, capsys):
-    beside.fill(tmp_path)
+    folders.fill(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(inspect.unwrap(opt).__kwdefaults__, "contexts", SAMPLE)
     monkeypatch.setattr(concave_convex, "CONTEXTS", SAMPLE)

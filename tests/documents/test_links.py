@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.cli import build
-from tests.each import for_each
+from tests.rows import for_each
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])

@@ -4,9 +4,9 @@ import tomllib
 
 import pytest
 
-from tests.documents import beside
+from tests.documents import folders
 from tests.documents.pages import PAGES, ROOT, marked, python
-from tests.each import for_each
+from tests.rows import for_each
 
 # By page: names that its blocks use and a reader has, and names that a block needs beyond those of the blocks above.
 BEFORE = {
@@ -67,7 +67,11 @@ SAID = {  # what is printed, of pages that do not show it
 }
 BEGUN = ("docs/beyond-one-machine.md",)  # which shows the beginning of what is printed
 NO_RUN = {
-    "docs/beyond-one-machine.md": ["a cluster", "a cluster", "fragments of a campaign: tests/live/worker/test_many.py"],
+    "docs/beyond-one-machine.md": [
+        "a cluster",
+        "a cluster",
+        "fragments of a campaign: tests/live/worker/test_verbs.py",
+    ],
     "docs/from-a-log.md": ["files of a reader: tests/offline/test_assignments.py"],
     "docs/live-reference.md": ["a server: tests/live/http/test_client.py"] * 2,
 }
@@ -78,7 +82,7 @@ WITH_PYTHON = [str(page.relative_to(ROOT)) for page in PAGES if python(page)]
     "page", [pytest.param(page, marks=[pytest.mark.slow] if page in SLOW else []) for page in WITH_PYTHON]
 )
 def test_what_is_shown_is_what_runs(page, capsys, monkeypatch, tmp_path):
-    beside.fill(tmp_path)
+    folders.fill(tmp_path)
     monkeypatch.chdir(tmp_path)
     space, before, all_printed = {}, BEFORE.get(page, {}), ""
     for i, (code, shown) in enumerate(python(ROOT / page)):

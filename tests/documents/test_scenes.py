@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from evenhand.cli import main
-from tests.documents import beside
+from tests.documents import folders
 from tests.documents.pages import ROOT
 from tests.documents.scenes import SCENES, TOKEN
 
@@ -76,7 +76,7 @@ def _port(words):
 @pytest.fixture
 def scene(tmp_path, monkeypatch):
     """An empty scene beside the files that commands name."""
-    beside.fill(tmp_path)
+    folders.fill(tmp_path)
     monkeypatch.chdir(tmp_path)
     paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.environments import LastFM, Listeners, audience
-from tests.each import for_each
+from tests.rows import for_each
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[3] / "shared" / "data")) / "lastfm"
 needs_data = pytest.mark.skipif(

@@ -7,7 +7,7 @@ from evenhand.objectives import AlphaFair, GeneralizedGini, Linear as LinearObje
 from evenhand.problem import Budget, Groups, NeverWorse, Outcome, Parity, Problem, Within
 from evenhand.problem.constraints import Region
 from evenhand.sets import Ball, Box
-from tests.days import Days, cases, forecast
+from tests.day_worlds import Days, cases, forecast
 from tests.shop import Shop
 
 # Everything at once: learned and known outcomes, signed ones, two groupings, shares known and unknown.

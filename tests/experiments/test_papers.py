@@ -10,7 +10,7 @@ from evenhand.cli import build, main
 from evenhand.experiments import discover
 from evenhand.experiments.options import options
 from evenhand.experiments.papers import CHZHEN, DO, EXHIBITS, HAN, SHIBUKAWA, TITLES, listing
-from tests.each import for_each
+from tests.rows import for_each
 
 # What the papers print: every number in a caption or a reference of their texts, with the panels of its caption.
 PRINTED = {

@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandError
 from evenhand.experiments.sweep_file import parse
-from tests.each import for_each
+from tests.rows import for_each
 
 PLAIN = """environment = "court"
 replicas = 2

@@ -14,9 +14,9 @@ from evenhand.run import play
 from evenhand.testing.promises import decision_of
 from tests import twins
 from tests.calls import tell
-from tests.drawn import drawn
 from tests.examples.problems import COURT, EVERYTHING
 from tests.problems import pose
+from tests.properties import drawn
 from tests.worlds import Market
 
 

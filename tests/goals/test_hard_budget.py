@@ -17,9 +17,9 @@ from evenhand.policy import Policy
 from evenhand.problem import Budget, Outcome, Problem, Rows
 from evenhand.problem.rows import select
 from tests import accounts, twins
-from tests.each import for_each
 from tests.problem.test_rows import frames
 from tests.problems import pose
+from tests.rows import for_each
 from tests.worlds import Market
 
 

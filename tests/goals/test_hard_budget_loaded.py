@@ -9,8 +9,8 @@ import evenhand as eh
 from evenhand.core.errors import StateMismatch
 from evenhand.goals import HardBudget
 from evenhand.policy.saving import flatten
-from tests.each import for_each
 from tests.problems import pose
+from tests.rows import for_each
 
 DEAR = 10.0  # the most that a letter or a call may cost
 CHANCES = {"none": 0.02, "letter": 0.5, "call": 0.8, "refund": 0.02}  # of an answer

@@ -7,8 +7,8 @@ import pytest
 from evenhand.goals import DualHedge
 from evenhand.problem import Rows
 from tests import twins
-from tests.drawn import drawn
 from tests.goals.test_dual import receipt
+from tests.properties import drawn
 
 
 def rides(d):

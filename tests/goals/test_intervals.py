@@ -9,7 +9,7 @@ import pytest
 from evenhand.goals import Intervals
 from evenhand.models import Fixed, Ridge, Tabular
 from evenhand.problem import Rows
-from tests.each import for_each
+from tests.rows import for_each
 
 NAMES = ["a", "b", "c"]
 

@@ -14,7 +14,7 @@ from evenhand.goals.mirrors import mirror
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.objectives.steepness import steepness
 from evenhand.sets import Ball, Box as Range, Halfspaces, Simplex
-from tests.each import for_each
+from tests.rows import for_each
 
 NAMES = ("a", "b", "c")
 UNIT = Box(low=np.zeros(3), high=np.ones(3))

@@ -18,8 +18,8 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal_lp import Slack, general, soft, with_null_action
 from tests.choices import plain
-from tests.each import for_each
 from tests.examples.problems import COURT
+from tests.rows import for_each
 
 ACTIONS, SETS, T = 3, 3, 400
 PROBLEM = Problem(

@@ -23,7 +23,7 @@ from evenhand.run import opt, play, simulate
 from evenhand.run.optimum import draw
 from evenhand.sets import Polytope
 from tests.goals.arms import Truth
-from tests.policy.test_late_parts import MATCHING, PLANNED, committed, learn_in_parts
+from tests.policy.test_outcomes_in_parts import MATCHING, PLANNED, committed, learn_in_parts
 
 
 def test_the_courts_ten_rows_are_four_directions():

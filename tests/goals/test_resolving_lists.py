@@ -15,10 +15,10 @@ from evenhand.planning.fluid import Fluid, Solution, places, solve_fluid, spread
 from evenhand.problem import Budget, Floor, Outcome
 from evenhand.recipes import primal_lp, resolving
 from evenhand.run import play, simulate
-from tests.each import for_each
 from tests.examples.environments import AUDIENCE
 from tests.problems import pose
 from tests.rankings import SMALL, optimum
+from tests.rows import for_each
 
 MODEL = Bilinear(n_user_features=2, n_item_features=2, ridge=0.1, width=Fixed(0.1))
 FEES = {"song": 1.0, "book": 0.5}

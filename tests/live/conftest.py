@@ -12,7 +12,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.policy.kernels import events as entering
 from tests.live.servers import running, schema
-from tests.waits import LONG
+from tests.polling import LONG
 
 HERE = Path(__file__).parent
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells have it in the background; tests send Ctrl-C

@@ -10,7 +10,7 @@ from unittest.mock import patch
 from evenhand.live import Campaign, Conflict, Place, audit
 from evenhand.live.log.events import is_erased, read
 from evenhand.live.stores.opening import connect, whole
-from tests.live.killing import replies
+from tests.live.killers import replies
 from tests.live.schedules import WORST, plain, same_fold
 
 TOTALS = {"killed": 150.0, "killed later": 170.0}

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from evenhand.live import Busy, Campaign, Conflict, Paused, Unknown, backup
 from evenhand.live.worker.batches import Deciding
 from tests.live.kill_checks import POLICIES, check, often_erased, segments
-from tests.live.killing import forked, kill_workers
+from tests.live.killers import forked, kill_workers
 from tests.live.servers import running, schema
 
 WORKERS = 4

@@ -20,7 +20,7 @@ from evenhand.live.campaigns.commands import audit_files
 from evenhand.live.fold.lease import lease_of
 from evenhand.live.leases.settlement import switched
 from evenhand.live.stores.opening import connect
-from tests.live.killing import forked, kill_workers, replies
+from tests.live.killers import forked, kill_workers, replies
 from tests.live.lease_worlds import PROBLEM, TOTAL, check_campaign, check_pool, check_together
 from tests.live.servers import running, schema
 

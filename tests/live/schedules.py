@@ -44,7 +44,7 @@ from evenhand.live.worker.worker import Worker
 from evenhand.policy import Policy
 from evenhand.policy.saving import flatten
 from tests.live.ledger import Ledger
-from tests.live.striking import Striking, Struck
+from tests.live.store_failures import Striking, Struck
 
 TOTAL, WORST, PATIENCE = 8.0, 3.0, 10.0
 START = 1_900_000_000 * 10**6  # microseconds since 1970

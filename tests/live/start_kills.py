@@ -23,9 +23,9 @@ from evenhand.live.campaigns.commands import audit_files
 from evenhand.live.log.events import is_erased
 from evenhand.live.stores.opening import connect, whole
 from tests.live.campaigns.test_files import STATED
-from tests.live.campaigns.test_switched_under_load import with_action
+from tests.live.campaigns.test_switches_under_load import with_action
 from tests.live.kill_checks import of_seals, often_erased, refuse_sealed, segments
-from tests.live.killing import forked, kill_workers, replies
+from tests.live.killers import forked, kill_workers, replies
 from tests.live.kills import stored
 
 WORKERS = 4

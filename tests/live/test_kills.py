@@ -5,7 +5,7 @@ See `kills`, `start_kills` and `lease_kills`.
 
 import pytest
 
-from tests.live.killing import found_by
+from tests.live.killers import found_by
 
 KINDS = ["sqlite", "postgresql"]
 

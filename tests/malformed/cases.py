@@ -9,7 +9,7 @@ import pandas as pd
 
 import evenhand as eh
 from tests.malformed.tables import each
-from tests.policy.test_door import AGE, CASE, CHANNEL, MAIL, policy, problem_of
+from tests.policy.test_names import AGE, CASE, CHANNEL, MAIL, policy, problem_of
 
 NAN = math.nan
 TWO = "Categorical('c').levels: expected at least two different levels"

@@ -1,10 +1,10 @@
 """Command lines that cannot be run end with status 2 and one message that names the argument; nothing is written."""
 
 from evenhand.cli import main
-from tests.each import for_each
 from tests.malformed.commands import COMMANDS
 from tests.malformed.files import LOG
 from tests.replay.shop import PROBLEM
+from tests.rows import for_each
 
 
 @for_each("name", COMMANDS)

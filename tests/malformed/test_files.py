@@ -7,11 +7,11 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.logs.problem_file import parse
 from evenhand.logs.reading import read_csv
 from evenhand.replay import replay_log
-from tests.each import for_each
 from tests.malformed import problem_files
 from tests.malformed.files import BY_COLUMN, LOG, LOGS, PROBLEM_FILES, TAKEN
 from tests.malformed.tables import check, name
 from tests.replay.shop import HEADER, PROBLEM
+from tests.rows import for_each
 
 
 def refused(folder, log, problem, field, phrase, capsys):

@@ -7,8 +7,8 @@ from evenhand.environments import Audience, Ranking
 from evenhand.models import Bilinear
 from evenhand.recipes import linucb_rank
 from evenhand.run import simulate
-from tests.each import for_each
 from tests.malformed.tables import check, name
+from tests.rows import for_each
 
 ITEMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.2]])
 WORLD = Ranking(audience=Audience(users=np.eye(2), items=ITEMS), horizon=50, slots=3, position=(1.0, 0.5, 0.25))

@@ -9,9 +9,9 @@ from evenhand.models import Ridge
 from evenhand.policy.saving import flatten
 from evenhand.problem import Groups, Outcome, Parity, Problem
 from evenhand.recipes import pgd
-from tests.each import for_each
 from tests.malformed.rounds import POLICY, ROWS, TAKEN, WHOLE, Y, lived
 from tests.malformed.tables import check, name
+from tests.rows import for_each
 from tests.states import unchanged
 from tests.worlds import Market
 

@@ -6,9 +6,9 @@ from evenhand.cli import main
 from evenhand.core.errors import EvenhandError
 from evenhand.offline import Evidence
 from evenhand.replay import read_log
-from tests.each import for_each
 from tests.malformed.files import LOG
 from tests.malformed.sources import CASES, DRAFTS, FILES
+from tests.rows import for_each
 
 
 @for_each("name", CASES)

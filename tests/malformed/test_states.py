@@ -12,7 +12,7 @@ from evenhand.core.errors import EvenhandError, MissingFile, StateMismatch
 from evenhand.environments import Court
 from evenhand.models import Logistic
 from evenhand.recipes import pgd, ucb
-from tests.each import for_each
+from tests.rows import for_each
 
 COURT = Court(horizon=50)
 POLICY = pgd(COURT.problem, Logistic(n_features=5))

@@ -8,9 +8,9 @@ from evenhand.core.errors import (
     MissingFile,
     StateMismatch,
 )
-from tests.each import for_each
 from tests.malformed import cases, choices, environments, goals, models, objectives, problems, recipes, runs, sets
 from tests.malformed.tables import check, name
+from tests.rows import for_each
 
 TABLES = [problems, sets, objectives, models, choices, goals, recipes, environments, cases, runs]
 

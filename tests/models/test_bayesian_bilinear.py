@@ -9,8 +9,8 @@ from evenhand.environments import Listeners, Ranking
 from evenhand.models import BayesianBilinear, BayesianRidge, Bilinear, SelfNormalised
 from evenhand.recipes import fw_linucb_rank
 from evenhand.run import simulate
-from tests.drawn import drawn
 from tests.models.test_bilinear import NONE, SIZES, candidates, flat, teach
+from tests.properties import drawn
 from tests.rankings import optimum
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings, strategies as st
 
 from evenhand.models import BayesianLogistic
 from tests.calls import ask, tell
-from tests.each import for_each
 from tests.models.test_bayesian_ridge import SIZES, finite, history, run
+from tests.rows import for_each
 
 ONE, LOW, HIGH = np.ones((1, 1, 1)), np.zeros(1), np.ones(1)
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings, strategies as st
 from evenhand.models import BayesianLogistic, BayesianRidge, Bootstrapped, Stacked
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
-from tests.each import for_each
 from tests.numerics.test_evidence import twin
+from tests.rows import for_each
 
 
 def history(rng, replicas, rounds, plays, n, m):

@@ -22,7 +22,7 @@ from evenhand.models import (
 from evenhand.models.base import fades
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
-from tests.each import for_each
+from tests.rows import for_each
 
 KEEP, ROUNDS, REPLICAS = 0.9, 40, 3
 RIDGES = [

@@ -7,9 +7,9 @@ from evenhand.models import BayesianLogistic, Fixed, GeneralizedLinear, Logistic
 from evenhand.numerics.newton import fit
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
-from tests.each import for_each
 from tests.numerics.test_likelihood import CURVE, LINKS, MEAN, data, expansion, fitted, optimum
 from tests.numerics.test_newton import nothing, room
+from tests.rows import for_each
 
 ENDS = {"identity": (-np.inf, np.inf), "logistic": (0.0, 1.0), "exponential": (0.0, np.inf)}
 PRICE = np.ones((1, 1, 1))

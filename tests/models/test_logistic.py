@@ -4,8 +4,8 @@ import pytest
 from evenhand.models import Fixed, Logarithmic, Logistic, SelfNormalised
 from tests import twins
 from tests.calls import ask, tell
-from tests.drawn import drawn
 from tests.numerics.test_newton import derivatives, fit_logistic, reference, room
+from tests.properties import drawn
 
 
 def start(model, replicas=1):

@@ -12,7 +12,7 @@ from evenhand.models import BayesianRidge, Memories, PerAction, Restarting, Ridg
 from evenhand.run.simulation import play
 from evenhand.testing import check_policy
 from tests.calls import ask, tell
-from tests.drifting import WORLDS, Drifting, share
+from tests.drift_worlds import WORLDS, Drifting, share
 from tests.sales import Sales
 
 ONE = np.ones((1, 1, 1))

@@ -21,9 +21,9 @@ from evenhand.models import (
 from evenhand.policy import Policy
 from evenhand.testing import check_policy
 from tests.calls import ask, tell
-from tests.each import for_each
 from tests.examples.problems import EVERYTHING
 from tests.models.test_ridge import history
+from tests.rows import for_each
 from tests.worlds import Market
 
 INNER = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from evenhand.models import BayesianBilinear, BayesianLogistic, BayesianRidge, PerAction, Prior
-from tests.each import for_each
 from tests.models.test_bayesian_ridge import ask
+from tests.rows import for_each
 
 ONE = np.ones((1, 1, 1))
 WIDE = np.full(1, -50.0), np.full(1, 50.0)

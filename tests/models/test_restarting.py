@@ -6,7 +6,7 @@ import pytest
 from evenhand.models import BayesianRidge, Memories, Restarting, Ridge
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
-from tests.drifting import WORLDS, Drifting, share
+from tests.drift_worlds import WORLDS, Drifting, share
 
 ONE = np.ones((1, 1, 1))
 INNER = BayesianRidge(n_features=9, n_outcomes=2)

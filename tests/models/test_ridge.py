@@ -4,7 +4,7 @@ import pytest
 from evenhand.models import Fixed, Logarithmic, Ridge, Sampled, SelfNormalised
 from tests import twins
 from tests.calls import ask, tell
-from tests.drawn import drawn
+from tests.properties import drawn
 
 
 def closed_form(x, y, ridge):

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
 from tests.calls import ask, tell
-from tests.drawn import drawn
+from tests.properties import drawn
 
 
 @drawn(replicas=3, n=4, m=3, k=2, ridge=[1.0, 0.1], width=[Fixed(), Fixed(0.4), SelfNormalised(delta=0.1)])

@@ -9,7 +9,7 @@ from evenhand.recipes import pd_bwk
 from evenhand.run import simulate
 from tests import twins
 from tests.calls import ask, tell
-from tests.drawn import drawn
+from tests.properties import drawn
 
 
 def intervals(y, gamma, low, high):

@@ -13,7 +13,7 @@ from evenhand.logs.problem_file import parse, read_spec
 from evenhand.new import QUESTIONS, example, read
 from evenhand.new.files import FILES, problem_file, script
 from evenhand.new.questions import Aim, Feature, Limit, Span
-from tests.each import for_each
+from tests.rows import for_each
 
 EXAMPLES = {q.flag: q.example for q in QUESTIONS}
 SHOP = {

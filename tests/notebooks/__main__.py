@@ -4,7 +4,7 @@ import sys
 
 import nbformat
 
-from tests.notebooks.executed import NOTEBOOKS, executed
+from tests.notebooks.execution import NOTEBOOKS, executed
 
 for path in NOTEBOOKS:
     if path.stem in (sys.argv[1:] or [path.stem]):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.notebooks.executed import NOTEBOOKS, ROOT, executed, texts
+from tests.notebooks.execution import NOTEBOOKS, ROOT, executed, texts
 
 MOST = 60_000  # bytes of a notebook, with its pictures
 LINK = re.compile(r"\]\(([^)#]+)")

@@ -20,7 +20,7 @@ from evenhand.numerics.evidence import (
     within,
 )
 from evenhand.numerics.newton import cholesky, invert
-from tests.drawn import drawn
+from tests.properties import drawn
 
 
 def fitted(x, y, ridge=0.0, times=1, free=None):

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from scipy.optimize import brentq
 
 from evenhand.objectives.alpha_fair import best_response, marginal, power_root, utility
-from tests.each import for_each
+from tests.rows import for_each
 
 ALPHAS = (0.01, 0.3, 0.5, 1.0, 2.0, 7.5, 100.0)
 

@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from evenhand.numerics.likelihood import LOGISTIC
 from evenhand.numerics.newton import fit, sigmoid, solve
 from evenhand.numerics.precision import dot
-from tests.each import for_each
+from tests.rows import for_each
 
 
 def nothing(n):

@@ -6,8 +6,8 @@ from hypothesis import settings
 from scipy.optimize import linprog
 
 from evenhand.numerics.simplex import lotteries, share_alike
-from tests.drawn import drawn
-from tests.each import for_each
+from tests.properties import drawn
+from tests.rows import for_each
 
 
 def by_highs(worth, use, bound):

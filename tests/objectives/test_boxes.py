@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 from evenhand.objectives import AlphaFair, Conjugate, EqualExposure, GeneralizedGini, Linear, WeightedSum
 from evenhand.objectives.base import conjugate
 from evenhand.objectives.steepness import steepness
-from tests.each import for_each
 from tests.examples.objectives import OBJECTIVES
 from tests.objectives import twins
+from tests.rows import for_each
 
 CONJUGATES = pytest.mark.parametrize(
     "objective", [f for f in OBJECTIVES if isinstance(f, Conjugate) and twins.written(f)], ids=repr

@@ -1,7 +1,7 @@
 import numpy as np
 
 from evenhand.objectives import EqualExposure
-from tests.each import for_each
+from tests.rows import for_each
 
 NAMES = ("a", "b", "c", "d")
 

@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from evenhand.objectives import Conjugate, EqualExposure, GeneralizedGini, Linear, Proximal, Tangential
 from evenhand.objectives.base import conjugate
 from evenhand.objectives.smoothing import moreau_gradient
-from tests.each import for_each
 from tests.examples.objectives import OBJECTIVES, SUMS, WRITTEN
 from tests.objectives import twins
 from tests.objectives.envelopes import envelope
+from tests.rows import for_each
 
 CLOSED = [f for f in OBJECTIVES if isinstance(f, Proximal)]
 CONJUGATES = [f for f in OBJECTIVES if isinstance(f, Conjugate)]

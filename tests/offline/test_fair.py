@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.offline import FairFrontier, Frontier
-from tests.each import for_each
+from tests.rows import for_each
 
 
 def optimum(worth, cost, groups, budget, tolerance):

@@ -7,7 +7,7 @@ from scipy.sparse import kron
 
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Frontier
-from tests.each import for_each
+from tests.rows import for_each
 
 
 def optimum(worth, cost, budget):

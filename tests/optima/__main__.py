@@ -1,6 +1,6 @@
 """`python -m tests.optima` writes docs/optima.md, and prints its tables.
 
-`python -m tests.optima calibrate [RECIPE]` writes stated.json.
+`python -m tests.optima calibrate [RECIPE]` writes targets.json.
 """
 
 import math
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.optima.calls import CALLS
 from tests.optima.page import page, printed
-from tests.optima.stated import CALIBRATED_ON, CHECKED_ON, STATED, write
 from tests.optima.table import Refused, Row, measure, pairs
+from tests.optima.targets import CALIBRATED_ON, CHECKED_ON, STATED, write
 from tests.optima.worlds import WORLDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "optima.md"

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Mapping
 
-from tests.optima.stated import CALIBRATED_ON, CHECKED_ON
 from tests.optima.table import REPLICAS, Refused, Row
+from tests.optima.targets import CALIBRATED_ON, CHECKED_ON
 from tests.optima.worlds import WORLDS, World, world
 
 DETAILS = ("environment", "recipe", "se", "locked in", "overspent", "at most", "parity missed")

@@ -3,13 +3,13 @@
 import pytest
 
 from evenhand import environments, recipes
-from tests.each import for_each
 from tests.optima.__main__ import PAGE
 from tests.optima.calls import CALLS, OTHERS
 from tests.optima.page import page
-from tests.optima.stated import CALIBRATED_ON, CHECKED_ON, STATED
 from tests.optima.table import REPLICAS, Refused, made, measure, nothing_or_uniform, pairs
+from tests.optima.targets import CALIBRATED_ON, CHECKED_ON, STATED
 from tests.optima.worlds import WORLDS, world
+from tests.rows import for_each
 
 QUICK = {("resolving", "FixedContexts"), ("pgd", "MixedArms"), ("fw_linucb", "MultiObjective")}
 KNOWN = [pair for pair in pairs() if pair[1] in STATED.get(pair[0], {})]

@@ -16,8 +16,8 @@ from evenhand.policy import Policy
 from evenhand.recipes import fw_linucb, pgd, resolving
 from evenhand.report.summary import standard_error
 from evenhand.run import simulate
-from tests.optima.stated import CHECKED_ON
 from tests.optima.table import REPLICAS
+from tests.optima.targets import CHECKED_ON
 from tests.optima.worlds import World, world
 
 PLACES = {

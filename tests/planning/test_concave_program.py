@@ -8,8 +8,8 @@ import evenhand.planning.mixing as module
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
 from evenhand.planning.mixing import Truth, maximize
-from tests.each import for_each
 from tests.objectives.twins import expression
+from tests.rows import for_each
 
 NAMES = ("a", "b", "c")
 LEVEL = Linear(dict.fromkeys(NAMES, 0.2))

@@ -6,7 +6,7 @@ import pytest
 from evenhand.planning.fluid import Fluid, Places, Program, Solution, dual, solve_fluid, spread
 from evenhand.planning.program import Sample, dual_value, solve
 from evenhand.planning.soft_lists import Sampled
-from tests.each import for_each
+from tests.rows import for_each
 
 ONE = Places(np.ones(1), None)
 

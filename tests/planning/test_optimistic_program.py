@@ -11,7 +11,7 @@ from evenhand.choices.optimistic_program import Intervals, optimistic_lottery
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from tests.choices import plain
-from tests.each import for_each
+from tests.rows import for_each
 
 NAMES = ("a", "b", "c")
 

@@ -6,8 +6,8 @@ import pytest
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.planning.moments import Block, Memory, Terms
 from evenhand.planning.price_mixture import best_mixture
-from tests.each import for_each
 from tests.planning.programs import optimum, program
+from tests.rows import for_each
 
 
 class Counted:

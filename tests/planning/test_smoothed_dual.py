@@ -6,8 +6,8 @@ from scipy.optimize import minimize
 
 from evenhand.planning.moments import Memory, smooth_dual
 from evenhand.planning.smoothed_dual import minimise, scale_of
-from tests.each import for_each
 from tests.planning.programs import optimum, program
+from tests.rows import for_each
 
 
 @for_each("seed", range(14))

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
-from tests.each import for_each
+from tests.rows import for_each
 
 
 def smoothed(worth, u, position, temperature):

@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.policy.after_horizon import decide_late, unguarded
 from evenhand.policy.saving import flatten
 from evenhand.problem.end import is_over
-from tests.each import for_each
+from tests.rows import for_each
 
 COST = {"none": 0, "call": 3, "gift": 7}
 SHOP = eh.Problem(

@@ -9,8 +9,8 @@ import evenhand as eh
 from evenhand.environments import Delayed
 from evenhand.policy import books
 from evenhand.policy.checks import EVERY_PLAY, NOTHING
-from tests.each import for_each
 from tests.policy.test_status import SHOP
+from tests.rows import for_each
 from tests.worlds import Market
 
 PROBLEM = eh.Problem(

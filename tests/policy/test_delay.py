@@ -26,8 +26,8 @@ from evenhand.policy.delay import Plays, _expect
 from evenhand.policy.entries import net
 from evenhand.policy.saving import flatten
 from evenhand.run import simulate
-from tests.each import for_each
 from tests.ignorance import CENTS, Letters
+from tests.rows import for_each
 from tests.states import equal, unchanged
 
 SHOP = eh.Problem(

@@ -15,8 +15,8 @@ from tests.delays import (
     tells_more,
     tolerance,
 )
-from tests.each import for_each
 from tests.ignorance import Letters
+from tests.rows import for_each
 
 FEW = ("never", "500", "500, first 3 at once", "500, first 10 at once", "none 0, letter 30, call 400", "100", "0")
 FEWER = {("floor", "BayesianLogistic"): 16, ("floor", "BayesianRidge"): 24}  # replicas, as their plans take the longest

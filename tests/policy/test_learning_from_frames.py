@@ -6,7 +6,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from tests.policy.test_taught import SHOP
+from tests.policy.test_lessons import SHOP
 
 RNG = np.random.default_rng(7)
 LOG = pd.DataFrame(

@@ -16,7 +16,7 @@ from evenhand.models import Ridge
 from evenhand.policy import Policy
 from evenhand.problem import Budget, Outcome, Problem
 from evenhand.problem.rows import select
-from tests.each import for_each
+from tests.rows import for_each
 
 
 def each(x):

@@ -20,9 +20,9 @@ from evenhand.recipes import pgd, uniform
 from evenhand.run import simulate
 from evenhand.testing.recipes import Bazaar
 from tests import accounts
-from tests.live.served import serving
+from tests.fingerprints import digest
+from tests.live.http_campaign import serving
 from tests.problems import pose
-from tests.ways import digest
 
 ACTIONS = ("human", "small", "large", "expert")
 HIGH = {"small": 0.02, "large": 0.5, "expert": 3.0}

@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.models import BayesianRidge
-from tests.each import for_each
+from tests.rows import for_each
 
 ACTIONS, KIND = ("a", "b", "c", "d"), {"a": "own", "b": "own", "c": "other", "d": "other"}
 SHOP = eh.Problem(

@@ -16,11 +16,11 @@ from evenhand.problem.spans import Spans
 from evenhand.replay import replay_log
 from evenhand.replay.measures import names, summed, used
 from evenhand.run import opt
-from tests import averages, days
+from tests import averages, day_worlds
 from tests.replay.test_spans import DAILY, days as rows_of_days, write
 
 AREAS = (Groups("area", {"near": 0.25, "far": 0.75}),)
-SMALL = {"cases": days.cases(3, 4, level=0.2), "until": 4.0, "level": 0.2}
+SMALL = {"cases": day_worlds.cases(3, 4, level=0.2), "until": 4.0, "level": 0.2}
 
 
 def problem(*constraints, **more):

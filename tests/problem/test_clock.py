@@ -11,7 +11,7 @@ from evenhand.problem import Budget
 from evenhand.problem.clock import Clock
 from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
-from tests.each import for_each
+from tests.rows import for_each
 
 BERLIN = timezone(timedelta(hours=1))
 NOVEMBER = Clock.between("2026-11-25", "2026-12-03", 0)  # a Wednesday, up to a Thursday

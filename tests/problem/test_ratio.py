@@ -26,10 +26,10 @@ from evenhand.replay.run import replay_log
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 from evenhand.testing import check_constraint
-from tests.each import for_each
 from tests.examples.problems import EVERYTHING
-from tests.live.served import CASE, SHOP
+from tests.live.http_campaign import CASE, SHOP
 from tests.replay import shop as log
+from tests.rows import for_each
 from tests.sales import AREA, Sales
 
 COST = Ratio("dollars", over="sale", at_most=0.3)

@@ -15,7 +15,7 @@ from evenhand.recipes import resolving
 from evenhand.recipes.pgd import experimental_thresholds
 from evenhand.recipes.terms import Terms
 from evenhand.run import play, simulate
-from tests.each import for_each
+from tests.rows import for_each
 from tests.worlds import Market
 
 SIDES = (Groups("side", {"left": 0.25, "right": 0.75}),)

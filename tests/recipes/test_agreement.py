@@ -34,7 +34,7 @@ from evenhand.recipes import (
 )
 from evenhand.run import play, simulate
 from evenhand.welfare import Linear as LinearCurve, Satisfaction
-from tests.each import for_each
+from tests.rows import for_each
 from tests.worlds import Market
 
 N = 220

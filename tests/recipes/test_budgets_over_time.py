@@ -19,7 +19,7 @@ from evenhand.recipes import fw_dual, pgd, pgd_adaptive, resolving, uniform
 from evenhand.run import opt, opt_without_contexts
 from evenhand.testing.promises import decision_of
 from tests.allowances import ALLOWANCE, DAY_BY_DAY, DAYS, by_end, shares
-from tests.days import Days, cases, forecast
+from tests.day_worlds import Days, cases, forecast
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ from evenhand.recipes import (
     ucb_bwk,
 )
 from evenhand.run import opt, simulate
-from tests.each import for_each
+from tests.rows import for_each
 from tests.shop import OFFERS, PRICE, Shop
 
 RIDGE = Ridge(n_features=6, n_outcomes=2)

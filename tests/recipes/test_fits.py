@@ -19,7 +19,7 @@ from evenhand.goals import HardBudget
 from evenhand.problem import NeverWorse, Ratio, Within
 from evenhand.problem.constraints import stated_rows
 from evenhand.sets import Box
-from tests.each import for_each
+from tests.rows import for_each
 
 CENTS, HOURS = eh.Budget("cents", total=1900), eh.Budget("hours", total=200)
 PLAIN = eh.Problem(

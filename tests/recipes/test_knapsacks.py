@@ -18,7 +18,7 @@ from evenhand.recipes import bwcr, greedy_bwk, pd_bwk, ucb_bwcr, ucb_bwk
 from evenhand.run import opt, play, simulate
 from evenhand.sets import Ball, Box
 from tests.ads import CLICKS, Ads
-from tests.each import for_each
+from tests.rows import for_each
 
 RECIPES = {"ucb_bwk": ucb_bwk, "ucb_bwcr": ucb_bwcr, "greedy_bwk": greedy_bwk, "pd_bwk": pd_bwk}
 

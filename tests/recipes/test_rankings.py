@@ -19,7 +19,7 @@ from evenhand.recipes import fairlearn_rank, fw_linucb, fw_linucb_rank, fw_rank,
 from evenhand.run import play, simulate
 from tests import accounts
 from tests.choices import plain
-from tests.drawn import drawn
+from tests.properties import drawn
 from tests.rankings import SMALL, TASTES, absent
 
 BLIND = Bilinear(n_user_features=2, n_item_features=2, ridge=0.1)

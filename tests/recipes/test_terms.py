@@ -10,7 +10,7 @@ from evenhand.environments import Court
 from evenhand.models import Logistic
 from evenhand.problem.constraints import Demands
 from evenhand.recipes import fw_dual, lagrange_cbw, pgd, pgd_adaptive, resolving, terms
-from tests.each import for_each
+from tests.rows import for_each
 
 
 @for_each("recipe", [pgd, pgd_adaptive, fw_dual, lagrange_cbw, resolving])

@@ -6,8 +6,8 @@ from evenhand.problem import Budget, Outcome, Problem
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import uniform
 from evenhand.recipes.baselines import even_lottery
-from tests.each import for_each
 from tests.examples.problems import EVERYTHING, LITTLE
+from tests.rows import for_each
 from tests.worlds import Market
 
 

@@ -8,8 +8,8 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.log import environment, read_rows
 from evenhand.logs.problem_file import read_spec
-from tests.each import for_each
 from tests.replay import shop
+from tests.rows import for_each
 
 
 def encode(tmp_path, lines, problem=shop.PROBLEM, header=shop.HEADER):

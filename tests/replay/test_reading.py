@@ -9,7 +9,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.columns import as_number
 from evenhand.logs.reading import GrowingNames, GrowingNumbers, parts, read_csv
-from tests.each import for_each
+from tests.rows import for_each
 
 PLACES = {"b": "features.numeric", "a": "action.column"}
 

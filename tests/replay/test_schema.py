@@ -9,10 +9,10 @@ from evenhand.core.errors import EvenhandError
 from evenhand.logs.keys import Key, keys
 from evenhand.logs.problem_file import parse
 from evenhand.logs.schema import schema
-from tests.each import for_each
 from tests.malformed.files import PROBLEM_FILES
 from tests.replay import shop
 from tests.replay.test_factors import PROBLEM as PRICED
+from tests.rows import for_each
 
 checker = pytest.importorskip("jsonschema_rs", reason="needs jsonschema-rs, which schemathesis brings")
 ROOT = Path(__file__).parents[2]

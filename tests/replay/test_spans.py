@@ -14,8 +14,8 @@ from evenhand.logs.settings import systems
 from evenhand.problem import Between, Budget, Traffic
 from evenhand.replay import replay_log
 from evenhand.run import simulate
-from tests.each import for_each
 from tests.replay import shop
+from tests.rows import for_each
 
 START, DAYS = datetime(2026, 12, 14), 4
 TEXT = shop.PROBLEM.replace("step = 0.01", 'name = "resolving"')

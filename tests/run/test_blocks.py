@@ -25,9 +25,9 @@ from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import _run, _Task
 from evenhand.testing import check_compiled
 from tests.core.test_kernel_cache import apart
-from tests.each import for_each
 from tests.examples.recipes import RECIPES
-from tests.run.interpreted import check_interpreted
+from tests.rows import for_each
+from tests.run.interpreter import check_interpreted
 from tests.run.test_checkpoints import cut_short, same
 
 LINUCB = own_coefficients(200, 5, 4)

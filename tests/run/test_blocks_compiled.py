@@ -23,7 +23,7 @@ from evenhand.policy.kernels.views import views
 from evenhand.recipes import pgd, resolving, square_cbwk, ucb
 from evenhand.testing import check_compiled
 from tests.examples.recipes import RECIPES
-from tests.run.interpreted import kinds
+from tests.run.interpreter import kinds
 from tests.run.test_blocks import LINUCB, PLACES, SEEN, places
 from tests.run.test_blocks_of_plans import COURT, RIDGE
 

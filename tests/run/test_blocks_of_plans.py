@@ -17,7 +17,7 @@ from evenhand.run import blocks, simulate
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import play
 from evenhand.testing import check_compiled
-from tests.run.interpreted import check_interpreted
+from tests.run.interpreter import check_interpreted
 from tests.run.test_blocks import PLACES, places
 
 COURT = Court(horizon=400)

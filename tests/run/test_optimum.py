@@ -12,7 +12,7 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import fw_linucb
 from evenhand.run import opt, opt_without_contexts, simulate
 from evenhand.run.optimum import best, draw
-from tests.each import for_each
+from tests.rows import for_each
 
 
 def sample(rng: np.random.Generator, count: int, actions: int, rows: int) -> Sample:

@@ -11,7 +11,7 @@ from evenhand.problem import Budget, Floor
 from evenhand.problem.spans import Spans
 from evenhand.recipes import resolving
 from evenhand.run import opt, simulate
-from tests.days import Days, cases, forecast
+from tests.day_worlds import Days, cases, forecast
 
 SMALL = Days(times=cases(3, 4, 0.1), subject_to=(), until=4.0, traffic=forecast(0.1))
 DAILY = replace(SMALL, subject_to=(Budget("money", total=4.0, per=1.0),))

@@ -12,7 +12,7 @@ from evenhand.environments import Audience, Ranking
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget
 from evenhand.run import opt
-from tests.days import OFFERS, Days, forecast
+from tests.day_worlds import OFFERS, Days, forecast
 from tests.holdouts import Noon, shop
 
 T, SEED = 60, 3

@@ -11,7 +11,7 @@ import pytest
 from evenhand.core.progress import SCREEN, Work
 from evenhand.run import parallel, sweep, sweeps
 from evenhand.run.parallel import deferred_interrupt
-from tests import waits
+from tests import polling
 from tests.run.test_sweeps import blind, court
 
 
@@ -65,7 +65,7 @@ class Pressing(list[int]):
 
     def __iter__(self):
         os.kill(os.getpid(), signal.SIGINT)
-        waits.until(parallel._deferring[-1])
+        polling.until(parallel._deferring[-1])
         yield from super().__iter__()
 
 
@@ -79,7 +79,7 @@ def test_ctrl_c_in_a_task_of_this_process_is_not_lost():
     def pressing(task: int, watch: parallel.Watch) -> int | None:
         if task == 1:
             os.kill(os.getpid(), signal.SIGINT)
-            waits.until(lambda: not watch(0))
+            polling.until(lambda: not watch(0))
         return if_wanted(task, watch)
 
     with joblib.parallel_config(backend="sequential"):

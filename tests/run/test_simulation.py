@@ -23,8 +23,8 @@ from evenhand.recipes import lin_cbwk, max_match, pgd, square_cbwk, ucb, uniform
 from evenhand.run import Trace, simulate
 from evenhand.run.recorder import Recorder, empty
 from tests.examples.environments import LOG
+from tests.polling import LONG, until_steps
 from tests.problems import pose
-from tests.waits import LONG, until_steps
 
 COURT_LIKE = pose(
     "gain",

@@ -18,7 +18,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.run import sweeps
 from evenhand.run.sweeps import Sweep
 from evenhand.run.trace import Trace
-from tests import waits
+from tests import polling
 from tests.pictures import no_overlaps
 
 ROUNDS = 200
@@ -220,7 +220,7 @@ def test_a_killed_worker_loses_no_finished_cell_and_changes_no_number(tmp_path):
     same(eh.sweep(blind, "rides", LONG, replicas=2, seed=1, jobs=2, out=tmp_path, progress=False), expected)
     assert all(path.stat().st_mtime_ns == at for path, at in kept.items())
     # The worker that was not killed may still write its cell; nothing half-written stays, whoever was killed when.
-    waits.until(lambda: len(list(tmp_path.iterdir())) == 8)
+    polling.until(lambda: len(list(tmp_path.iterdir())) == 8)
 
 
 @pytest.mark.slow
@@ -232,11 +232,11 @@ def test_a_sweep_on_a_cluster_survives_a_killed_worker(tmp_path):
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
-        joblib.parallel_config(backend="dask", wait_for_workers_timeout=waits.LONG),
+        joblib.parallel_config(backend="dask", wait_for_workers_timeout=polling.LONG),
     ):
         killer = kill_when_a_cell_is_there(tmp_path, lambda: list(client.run(os.getpid).values()))
         same(eh.sweep(blind, "rides", LONG, replicas=2, seed=1, jobs=2, out=tmp_path, progress=False), expected)
-        killer.join(waits.LONG)
+        killer.join(polling.LONG)
         assert not killer.is_alive()
 
 
@@ -269,9 +269,9 @@ def test_ctrl_c_leaves_what_was_done_readable(tmp_path, starting):
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "ready"
     if not starting:
-        waits.until_steps(process.stderr, 20_000)
+        polling.until_steps(process.stderr, 20_000)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=waits.LONG)
+    out, err = process.communicate(timeout=polling.LONG)
     assert "Traceback" not in err
     if starting:
         assert out.startswith("False"), err

@@ -9,8 +9,8 @@ from scipy.optimize import nnls
 
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
 from evenhand.sets.units import in_units
-from tests.each import for_each
 from tests.examples.sets import lens
+from tests.rows import for_each
 from tests.sets import twins
 
 NORMS = ("euclidean", "sup", "one", 1.5, 3.0)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex, conic
-from tests.each import for_each
 from tests.examples.sets import lens
+from tests.rows import for_each
 from tests.sets import twins
 
 SHIPPED = [*twins.STRAIGHT, *twins.CURVED]

@@ -7,8 +7,8 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, Linear, Logarithmic, Power, Round, bound, satisfaction
 from evenhand.welfare.linear_program import lines, solve_relaxation
-from tests.each import for_each
 from tests.examples.oracles import CURVES
+from tests.rows import for_each
 from tests.welfare.instances import round_of
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, strategies as st
 
 from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, ContinuousGreedy, Exact, Round, Rounded, bound, satisfaction
-from tests.each import for_each
 from tests.examples.oracles import CURVES, ORACLES
+from tests.rows import for_each
 from tests.welfare.instances import brute_force, is_allowed, round_of, welfare_of
 
 CAPPED = [name for name, (_, capacities, _) in ORACLES.items() if capacities]

@@ -8,8 +8,8 @@ from evenhand.welfare import Capped, Greedy, Linear, Logarithmic, Piecewise, Pow
 from evenhand.welfare._kernels import Case, Placement
 from evenhand.welfare.curves import plain
 from evenhand.welfare.local_search import climb
-from tests.each import for_each
 from tests.examples.oracles import CURVES
+from tests.rows import for_each
 from tests.welfare.instances import all_allowed, is_allowed, round_of, welfare_of
 
 

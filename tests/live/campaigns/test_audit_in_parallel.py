@@ -14,7 +14,7 @@ from evenhand.live.fold.snapshots import apart, dump
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.worker import Worker
 from evenhand.run import parallel
-from tests.live.served import CASE, SHOP
+from tests.live.http_campaign import CASE, SHOP
 
 POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
 GREEDY = eh.ucb(SHOP, eh.PerAction.of(SHOP, eh.Ridge), warmup=0)

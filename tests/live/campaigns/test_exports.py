@@ -19,7 +19,7 @@ from evenhand.live.campaigns.exports import export
 from evenhand.live.campaigns.history import History
 from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
-from tests.live.striking import Striking
+from tests.live.store_failures import Striking
 from tests.replay.shop import PROBLEM, rows, write
 
 

@@ -312,7 +312,7 @@ def test_cases_that_are_encoded_in_another_way_are_refused(tmp_path):
 def test_a_cost_of_the_case_lies_in_its_range(tmp_path):
     """Without a range in what its hard budget can ever pay: 300 rounds at 0.3 are 90."""
     from evenhand.live.http import app
-    from tests.live.served import serving
+    from tests.live.http_campaign import serving
 
     for more, ends in (("", (0, 90)), ("\nrange = [0.5, 20]", (0.5, 20))):
         known = 'known = { a = 1, b = 1 }\ncolumn = { a = "postage", b = "postage" }'

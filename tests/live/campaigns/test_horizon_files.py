@@ -14,7 +14,7 @@ from evenhand.live.log.events import read
 from evenhand.live.log.life import Life
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.campaigns.test_files import STATED
-from tests.live.served import serving
+from tests.live.http_campaign import serving
 from tests.live.worker.test_life import ANNA
 from tests.replay.shop import write
 

@@ -8,7 +8,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.live.stores.opening import connect
 from tests.live.campaigns.test_files import STATED
-from tests.live.fold.test_switching import OLD
+from tests.live.fold.test_switch import OLD
 
 SAID = ("--by", "Bob", "--why", "less")
 

@@ -19,7 +19,7 @@ from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.http import app
 from evenhand.run.ahead_of_time import compiled
-from tests.live.served import serving
+from tests.live.http_campaign import serving
 
 problem, store = sys.argv[1], f"sqlite:///{sys.argv[2]}"
 stated = of_file(Text.of(Path(problem)))

@@ -19,9 +19,9 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.batches import Deciding
+from tests.live.http_campaign import CASE, asked, opened, serving
 from tests.live.restores import run
 from tests.live.schedules import same_fold
-from tests.live.served import CASE, asked, opened, serving
 from tests.live.servers import asked as asked_by_hand
 
 COIN = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)

@@ -19,8 +19,8 @@ from evenhand.live.log.events import Busy, encode
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.campaigns.test_files import STATED
-from tests.live.campaigns.test_switched_under_load import with_action
-from tests.live.campaigns.test_teaching import decided
+from tests.live.campaigns.test_switches_under_load import with_action
+from tests.live.campaigns.test_training import decided
 from tests.live.http.test_serve import refused, server
 from tests.live.lease_worlds import PROBLEM as LEASED
 from tests.live.log.test_proof import POLICY

@@ -17,7 +17,7 @@ from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.models import BayesianRidge, Restarting
 from tests.live.dashboard.worked import DAY, Clock
-from tests.live.served import serving
+from tests.live.http_campaign import serving
 from tests.problems import pose
 
 

@@ -13,9 +13,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from evenhand.live import open_campaign
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
-from tests.each import for_each
+from tests.live.http_campaign import serving
 from tests.live.minutes import PER_DAY
-from tests.live.served import serving
+from tests.rows import for_each
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 BOARD = json.loads((DEPLOY / "board.json").read_text())

@@ -10,7 +10,7 @@ from evenhand.live.dashboard.page import render_file
 from evenhand.live.http import app
 from tests import browser as chromium
 from tests.live.dashboard.worked import worked
-from tests.live.served import serving
+from tests.live.http_campaign import serving
 
 pytestmark = chromium.NEEDED
 SECTIONS = ("Budgets", "Fairness and limits", "Actions", "Outcomes", "Cases", "Latest decisions")

@@ -10,8 +10,8 @@ from evenhand.live.dashboard.page import head_tiles
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.dashboard.test_contrast import readings
+from tests.live.http_campaign import serving
 from tests.live.minutes import PER_DAY
-from tests.live.served import serving
 
 NOON = int(datetime(2026, 11, 24, 12, tzinfo=UTC).timestamp()) * 10**6
 DAY = 86_400 * 10**6

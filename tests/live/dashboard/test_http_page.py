@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.http import app
-from tests.live.served import SHOP, asked, opened, serving
+from tests.live.http_campaign import SHOP, asked, opened, serving
 
 SCRIPT = "<script>alert(1)</script>"
 

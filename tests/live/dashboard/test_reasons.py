@@ -13,7 +13,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.explanation import recall
 from evenhand.models import BayesianLogistic, BayesianRidge
 from tests.live.campaigns.test_files import STATED
-from tests.live.served import serving
+from tests.live.http_campaign import serving
 from tests.replay.shop import rows, write
 
 SHOP = eh.Problem(

@@ -9,7 +9,7 @@ from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Section
 from evenhand.report.drawing import Svg
 from tests.examples import sections as examples
-from tests.live.served import CASE, opened
+from tests.live.http_campaign import CASE, opened
 
 
 def sections(campaign):

@@ -18,7 +18,7 @@ from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.models import BayesianRidge, Ridge
 from tests.live.dashboard.test_alarms import everywhere
-from tests.live.served import serving
+from tests.live.http_campaign import serving
 from tests.problems import pose
 
 CHANCES = {"none": 0.2, "mail": 0.6, "call": 0.7}

@@ -14,7 +14,7 @@ from evenhand.live.dashboard.sections.budgets import budgets
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.uses import Uses
 from tests.live.dashboard.worked import MAIL, worked
-from tests.live.served import SHOP
+from tests.live.http_campaign import SHOP
 
 PAID = replace(
     MAIL,

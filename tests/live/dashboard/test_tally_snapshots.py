@@ -12,8 +12,8 @@ from evenhand.live.dashboard.tally_snapshots import BrokenTally, dump, restore
 from evenhand.live.http import app
 from evenhand.live.stores.opening import connect_to_read
 from tests.live.dashboard.worked import worked
-from tests.live.served import CASE, opened, serving
-from tests.waits import until
+from tests.live.http_campaign import CASE, opened, serving
+from tests.polling import until
 
 
 def read(campaign):

@@ -17,7 +17,7 @@ from evenhand.live.fold.snapshots import dump, restore
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.saving import flatten
-from tests.live.served import CASE, SHOP, asked, opened, serving
+from tests.live.http_campaign import CASE, SHOP, asked, opened, serving
 from tests.states import same_bits
 
 POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)

@@ -12,8 +12,8 @@ from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.fold.runs import fold_runs
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.delay import Plays
-from tests.each import for_each
 from tests.live.fold.test_runs import same
+from tests.rows import for_each
 from tests.states import equal, same_bits
 
 SHIPPED = Path(__file__).parents[3] / "deploy" / "problem.toml"

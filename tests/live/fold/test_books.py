@@ -15,9 +15,9 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.policy.saving import flatten
 from tests.live.campaigns.test_files import STATED
-from tests.live.campaigns.test_switched_files import SAID, SIGNED, TOKEN, lived, write
+from tests.live.campaigns.test_switches_of_files import SAID, SIGNED, TOKEN, lived, write
+from tests.live.http_campaign import serving
 from tests.live.schedules import same_fold
-from tests.live.served import serving
 
 SHOP = eh.Problem(
     actions=("none", "letter", "call"),

@@ -19,11 +19,11 @@ from evenhand.live.log.life import Life
 from evenhand.live.log.packing import foreign, pack
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.after_horizon import decide_late
-from tests.each import for_each
+from tests.live.http_campaign import serving
 from tests.live.schedules import Schedule, plain, same_fold
-from tests.live.served import serving
 from tests.live.worker.test_life import ANNA, SECOND, Clock
 from tests.policy.test_after_horizon import SHOP
+from tests.rows import for_each
 
 WORST = {"cents": 9.0, "calls": 1.0}
 TOTAL = {"cents": 200.0, "calls": 15.0}

@@ -17,7 +17,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.cases import StatedCase
 from evenhand.policy.kernels import events as entering
 from evenhand.problem.features import encode, encode_all
-from tests.each import for_each
+from tests.rows import for_each
 from tests.states import equal, same_bits
 
 START = 1_900_000_000 * 10**6  # microseconds since 1970

@@ -7,8 +7,8 @@ import pytest
 import evenhand as eh
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.worker import Worker
+from tests.live.http_campaign import CASE, SHOP
 from tests.live.schedules import same_fold
-from tests.live.served import CASE, SHOP
 
 POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
 

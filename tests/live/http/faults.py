@@ -14,11 +14,11 @@ from evenhand.live import Campaign
 from evenhand.live.http import app
 from evenhand.live.stores._clock import Watch
 from evenhand.live.stores.sqlite import SqliteStore
+from tests.live.http_campaign import serving
 from tests.live.ledger import Ledger
 from tests.live.schedules import WORST, plain, unerased
-from tests.live.served import serving
-from tests.live.striking import Striking
-from tests.waits import LONG
+from tests.live.store_failures import Striking
+from tests.polling import LONG
 
 TOTAL, PATIENCE = 8.0, 1000.0
 SECRET = "a secret of this test"

@@ -17,9 +17,9 @@ from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
 from evenhand.live.log.events import read
 from tests.live.campaigns.test_files import STATED
-from tests.live.http.test_several import NAMES, campaigns
+from tests.live.http.test_many_campaigns import NAMES, campaigns
 from tests.live.http.test_tokens import entry, write
-from tests.live.served import CASE, events, opened, serving
+from tests.live.http_campaign import CASE, events, opened, serving
 from tests.replay.shop import rows, write as write_problem
 
 TOKEN = "a secret of this test"

@@ -17,8 +17,8 @@ from evenhand.live.http import app
 from evenhand.live.http.bodies import decide
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores.memory import MemoryStore
-from tests.live.served import events, serving
-from tests.waits import LONG
+from tests.live.http_campaign import events, serving
+from tests.polling import LONG
 
 ROOT = Path(__file__).parents[3]
 SHOP = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=100)

@@ -26,9 +26,9 @@ from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.campaigns.test_files import STATED
 from tests.live.http.faults import World, policy
 from tests.live.http.test_http_security import raw
-from tests.live.served import asked, opened, serving
-from tests.live.striking import Struck
-from tests.waits import until
+from tests.live.http_campaign import asked, opened, serving
+from tests.live.store_failures import Struck
+from tests.polling import until
 
 TOKEN = "a secret of this test"
 HALF = b"POST /decide HTTP/1.1\r\nHost:"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evenhand.live.http import app, serve
-from tests.live.served import CASE, asked, events, opened, serving
+from tests.live.http_campaign import CASE, asked, events, opened, serving
 
 
 @pytest.fixture

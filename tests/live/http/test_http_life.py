@@ -7,8 +7,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.http import app, service
-from tests.live.served import asked, opened, serving
-from tests.waits import until
+from tests.live.http_campaign import asked, opened, serving
+from tests.polling import until
 
 ANNA = {"by": "anna <b>", "why": "the printer is broken"}
 

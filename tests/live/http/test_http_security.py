@@ -12,9 +12,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.http import app, serve
 from evenhand.live.http.bodies import BYTES
 from evenhand.live.worker.requests import Verbs
-from tests.each import for_each
-from tests.live.served import asked, events, opened, serving
-from tests.waits import LONG
+from tests.live.http_campaign import asked, events, opened, serving
+from tests.polling import LONG
+from tests.rows import for_each
 
 TOKEN = "a secret of this test"
 

@@ -17,10 +17,10 @@ from evenhand.live.http import app
 from evenhand.live.http.lines import to_stderr
 from evenhand.live.http.server import server
 from evenhand.live.worker.requests import Verbs
-from tests.live.http.test_several import campaigns
+from tests.live.http.test_many_campaigns import campaigns
 from tests.live.http.test_tokens import bearer, entry, write
-from tests.live.served import CASE, asked, opened, serving
-from tests.waits import LONG
+from tests.live.http_campaign import CASE, asked, opened, serving
+from tests.polling import LONG
 
 PERSON = {"key": "jane@example.org", "case": {**CASE, "age": 47.25}}
 
@@ -128,7 +128,7 @@ SERVER = """
 import sys
 from pathlib import Path
 from evenhand.live.http import serve, to_stderr
-from tests.live.served import opened
+from tests.live.http_campaign import opened
 with to_stderr("json"):
     serve(opened(Path(sys.argv[1])), port=0, ready=lambda at: print(at, flush=True))
 """

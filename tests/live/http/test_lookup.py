@@ -7,7 +7,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Unknown
 from evenhand.live.http import app
-from tests.live.served import CASE, opened, serving
+from tests.live.http_campaign import CASE, opened, serving
 
 
 def test_outcomes_and_cancellations_take_a_key(tmp_path):

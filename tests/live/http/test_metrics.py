@@ -21,8 +21,8 @@ from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.service import Served
 from evenhand.live.log.events import Busy
 from evenhand.live.stores.memory import MemoryStore
-from tests.live.served import CASE, SHOP, asked, opened, serving
-from tests.waits import LONG, until
+from tests.live.http_campaign import CASE, SHOP, asked, opened, serving
+from tests.polling import LONG, until
 
 
 def values(text, name):

@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.stores.sqlite import SqliteStore
-from tests.live.served import SHOP
+from tests.live.http_campaign import SHOP
 
 WORKERS, EACH = 4, 300
 

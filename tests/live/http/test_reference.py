@@ -10,8 +10,8 @@ from evenhand.live.dashboard.reference import example, rows
 from evenhand.live.http import app
 from tests.live.campaigns.test_files import STATED
 from tests.live.dashboard.test_http_page import SCRIPT, Tags
-from tests.live.http.test_several import campaigns
-from tests.live.served import opened, serving
+from tests.live.http.test_many_campaigns import campaigns
+from tests.live.http_campaign import opened, serving
 from tests.replay.shop import rows as rows_of, write
 
 SECRET = "a secret of this test"

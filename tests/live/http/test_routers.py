@@ -8,7 +8,7 @@ from fastapi import Depends, FastAPI, Header, HTTPException
 from evenhand.live import open_campaign
 from evenhand.live.http import add_errors, add_links, app, router
 from tests.live.campaigns.test_files import STATED
-from tests.live.served import asked, events, opened, serving
+from tests.live.http_campaign import asked, events, opened, serving
 from tests.replay.shop import rows, write
 
 SECRET = "known to this test"

@@ -9,9 +9,9 @@ from evenhand.live import Campaign, open_campaign
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
 from tests.live.campaigns.test_files import STATED
-from tests.live.http.test_several import campaigns
+from tests.live.http.test_many_campaigns import campaigns
 from tests.live.http.test_tokens import entry, write as file
-from tests.live.served import CASE, opened, serving
+from tests.live.http_campaign import CASE, opened, serving
 from tests.replay.shop import rows, write
 
 

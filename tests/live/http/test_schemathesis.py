@@ -10,7 +10,7 @@ import pytest
 from evenhand.live import open_campaign
 from evenhand.live.http import app
 from tests.live.campaigns.test_files import STATED
-from tests.live.served import events, opened, serving
+from tests.live.http_campaign import events, opened, serving
 from tests.replay.shop import rows, write
 
 SETTINGS = Path(__file__).with_name("schemathesis.toml")

@@ -18,8 +18,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.stores.opening import connect
 from tests.live.campaigns.test_files import STATED
 from tests.live.log.test_proof import POLICY
+from tests.polling import LONG
 from tests.replay.shop import PROBLEM, rows, write
-from tests.waits import LONG
 
 CASE = {"key": "customer 1", "features": {"age": 33}, "groups": {"town": "north"}}
 

@@ -15,11 +15,11 @@ from evenhand.live.campaigns.tokens import ANYONE, ROLES, Token, Tokens, hash_of
 from evenhand.live.http import app, serve
 from evenhand.live.http.places import NEEDED, OTHER, Places
 from evenhand.live.http.quotas import Quotas
-from tests.each import for_each
 from tests.live.campaigns.test_files import STATED
-from tests.live.served import asked, opened, serving
+from tests.live.http_campaign import asked, opened, serving
+from tests.polling import Clock
 from tests.replay.shop import rows, write as problem
-from tests.waits import Clock
+from tests.rows import for_each
 
 SINGLE = "a secret of this test"
 BODIES = {"/decide": asked("a"), "/observe": {"id": 2, "outcomes": {"answer": 1}}, "/cancel": {"id": 2}}

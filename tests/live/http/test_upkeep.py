@@ -15,10 +15,10 @@ from evenhand.live.stores.memory import MemoryStore
 from tests.live.campaigns.test_files import STATED
 from tests.live.fold.test_corrections import POLICY, SHOP, lived, opened, revised
 from tests.live.http.test_serve import server
+from tests.live.http_campaign import serving
 from tests.live.schedules import same_fold
-from tests.live.served import serving
+from tests.polling import until
 from tests.replay.shop import rows, write
-from tests.waits import until
 
 NEW = eh.pgd(SHOP, eh.PerAction.of(SHOP), warmup=4)
 

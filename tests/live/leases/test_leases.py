@@ -18,7 +18,7 @@ from evenhand.live.leases.settlement import settling, switched
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.lease_worlds import PROBLEM, check_campaign, check_pool, check_together
-from tests.waits import until
+from tests.polling import until
 
 TERMS = {"on_expiry": "fallback"}
 FILE = PROBLEM.replace("horizon = 5000", "horizon = 100")

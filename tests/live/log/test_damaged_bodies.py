@@ -14,7 +14,7 @@ from evenhand.live import Conflict, Unknown
 from evenhand.live.log.events import digest, encode, is_erased, linked
 from evenhand.live.log.ids import restored
 from evenhand.live.stores.memory import MemoryStore
-from tests.live.served import CASE, SHOP
+from tests.live.http_campaign import CASE, SHOP
 
 POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=2)
 OTHER = replace(POLICY, problem=replace(SHOP, horizon=900))

@@ -11,7 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand.live.log.events import encode, read
 from evenhand.live.worker.requests import in_order
-from tests.each import for_each
+from tests.rows import for_each
 
 SHOP = eh.Problem(
     actions=("none", "letter"),

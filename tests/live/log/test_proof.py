@@ -17,9 +17,9 @@ from evenhand.live.log.proof import Head, prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
-from tests.each import for_each
 from tests.live.campaigns.test_files import STATED
 from tests.replay.shop import rows, write
+from tests.rows import for_each
 
 COIN = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=500)
 POLICY = eh.uniform(COIN, 1)

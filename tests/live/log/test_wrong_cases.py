@@ -12,7 +12,7 @@ from evenhand.live.fold import cases
 from evenhand.live.http import app
 from evenhand.live.worker import requests
 from evenhand.live.worker.batches import Deciding
-from tests.live.served import serving
+from tests.live.http_campaign import serving
 
 POST = Path(__file__).parents[3] / "deploy" / "problem.toml"
 SHOP = eh.Problem(

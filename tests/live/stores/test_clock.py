@@ -13,8 +13,8 @@ from evenhand.live.stores import sqlite
 from evenhand.live.stores._clock import Watch, monotonic
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
+from tests.live.http_campaign import CASE, opened as shop, serving
 from tests.live.schedules import plain, same_fold
-from tests.live.served import CASE, opened as shop, serving
 
 SECOND, HOUR, DAY, PATIENCE = 10**6, 3600 * 10**6, 86_400 * 10**6, 3600.0
 

@@ -16,7 +16,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import WORST, learned, plain
 from tests.live.servers import asked
-from tests.waits import LONG, until
+from tests.polling import LONG, until
 
 psycopg = pytest.importorskip("psycopg")
 

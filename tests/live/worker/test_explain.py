@@ -4,7 +4,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.stores.memory import MemoryStore
-from tests.live.served import CASE, SHOP
+from tests.live.http_campaign import CASE, SHOP
 
 RESOLVING = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
 PGD = eh.pgd(SHOP, eh.PerAction.of(SHOP), warmup=4)

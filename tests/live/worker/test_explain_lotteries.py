@@ -6,7 +6,7 @@ import pytest
 import evenhand as eh
 from evenhand.choices import EpsilonGreedy, Floored, HeldOut, InverseGap, Staged, TopK
 from evenhand.choices.base import Offer, Worth, behind
-from tests.live.served import CASE, SHOP
+from tests.live.http_campaign import CASE, SHOP
 
 PASSED = "; a lottery for a holdout or a floor stood before it, and left this round to it"
 DREW = "; a lottery for a holdout or a floor stood before it, and drew this round, regardless of what actions are worth"

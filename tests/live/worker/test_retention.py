@@ -17,11 +17,11 @@ from evenhand.live.stores.opening import connect
 from evenhand.live.worker import erasure
 from evenhand.models import Sklearn
 from tests.live.campaigns.test_files import STATED
-from tests.live.campaigns.test_switched_files import write
-from tests.live.log.test_erasing import POLICY, PROBLEM, case
+from tests.live.campaigns.test_switches_of_files import write
+from tests.live.http_campaign import serving
+from tests.live.log.test_erasure import POLICY, PROBLEM, case
 from tests.live.schedules import same_fold
-from tests.live.served import serving
-from tests.waits import until
+from tests.polling import until
 
 DAY = 86_400 * 10**6
 ANNA = {"by": "anna", "why": "the law"}
