@@ -73,7 +73,7 @@ def test_floors_that_make_no_sense_are_refused_by_name(made, said):
 
 
 def test_the_optimum_has_a_row_for_every_span():
-    world = floors.saving(4.0, cases=floors.days.cases(3, 3, level=0.1), until=3.0, level=0.1)
+    world = floors.saving(4.0, cases=floors.day_worlds.cases(3, 3, level=0.1), until=3.0, level=0.1)
     found = opt(world, replicas=2, progress=False)
     assert found.prices.shape == (3,)
     assert (found.prices > 0.0).all()
@@ -82,7 +82,7 @@ def test_the_optimum_has_a_row_for_every_span():
 
 
 def test_days_reach_their_floors_in_the_mean_and_the_report_says_so():
-    world = floors.saving(15.0, cases=floors.days.cases(3, 4, level=0.4), until=4.0, level=0.4)
+    world = floors.saving(15.0, cases=floors.day_worlds.cases(3, 4, level=0.4), until=4.0, level=0.4)
     trace = floors.run(world, seed=0, replicas=6)
     sales = floors.by_day(world, trace)
     error = sales.std(0, ddof=1) / np.sqrt(len(sales))
@@ -93,7 +93,7 @@ def test_days_reach_their_floors_in_the_mean_and_the_report_says_so():
 
 
 def test_a_status_says_what_every_day_has():
-    world = floors.saving(10.0, cases=floors.days.cases(3, 3, level=0.1), until=3.0)
+    world = floors.saving(10.0, cases=floors.day_worlds.cases(3, 3, level=0.1), until=3.0)
     policy = floors.policy(world)
     state, started, sales = policy.start(seed=0), world.start(0, np.arange(1)), np.zeros(3)
     for step, time in enumerate(world.times[world.times < 2.5]):
@@ -113,7 +113,7 @@ def test_a_status_says_what_every_day_has():
 
 def test_budgets_go_before_floors():
     world = floors.saving(
-        60.0, Budget("money", total=3.0, per=1.0), cases=floors.days.cases(3, 3, level=0.1), until=3.0
+        60.0, Budget("money", total=3.0, per=1.0), cases=floors.day_worlds.cases(3, 3, level=0.1), until=3.0
     )
     trace = floors.run(world, seed=0, replicas=3)
     day, money = world.times.astype(int), np.nan_to_num(trace.plays.outcomes[:, :, 0, 1])
@@ -121,7 +121,7 @@ def test_budgets_go_before_floors():
 
 
 def test_a_span_that_is_over_is_not_missed_while_outcomes_wait():
-    world = floors.saving(10.0, cases=floors.days.cases(3, 3, level=0.1), until=3.0)
+    world = floors.saving(10.0, cases=floors.day_worlds.cases(3, 3, level=0.1), until=3.0)
     policy = floors.policy(world)
     state, started = policy.start(seed=0), world.start(0, np.arange(1))
     for step in range(int((world.times < 1.5).sum())):
