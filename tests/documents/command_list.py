@@ -88,7 +88,6 @@ RUN = {
     "python -m tests.offline.coverage 2000": "python -m tests.offline.coverage 3",
     "python -m tests.offline.estimator_errors 200": 'python -m tests.offline.estimator_errors 2 "30 actions, 900 rows"',
     "python -m tests.offline.regimes 500": 'python -m tests.offline.regimes 2 "300 rows"',
-    'python -m tests.offline.regimes 500 "300 rows"': 'python -m tests.offline.regimes 1 "100 rows"',
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
     "python -m tests.offline.units 400": "python -m tests.offline.units 3",
     "python examples/widths.py 40 1 10": "python examples/widths.py 2 40",
