@@ -14,6 +14,7 @@ from docstrings import prose, summary
 import evenhand
 from evenhand.core.catalogue import catalogue
 from evenhand.core.kinds import USES
+from evenhand.logs.keys import Key, keys
 
 PLACES = evenhand.PLACES
 FIRST = evenhand.NAMES  # the names of `eh`, by place
@@ -23,11 +24,17 @@ FRONT = """# API reference
 `eh.models.Tabular`. Every entry has the equation, arguments, errors, an example that runs, and the source.
 """
 
+FILES = """# Keys of problem files
+
+Keys in capitals are names that a file chooses. A constraint is a list of tables, whose keys are the fields of its
+class. `policy` has the `name` of a recipe and a `model`, with their arguments.
+"""
+
 
 def pages() -> dict[str, str]:
     """Every page by its path below docs/."""
     found = {uri(place): page(place) for place in PLACES}
-    return {"reference/index.md": front(), **found}
+    return {"reference/index.md": front(), "reference/problem-files.md": problem_files(), **found}
 
 
 def uri(place: str) -> str:
@@ -81,6 +88,27 @@ def front() -> str:
         rows = [_row(place, name, thing) for name, thing in public(place)]
         parts += [f"## evenhand.{place}", prose(summary(told)), _table(rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def problem_files() -> str:
+    """The page of every key of a problem file, with what it states and its default.
+
+    >>> [line for line in problem_files().splitlines() if "separator" in line]
+    ['| `log.separator` | The character between fields. | a text | found out from the header |']
+    """
+    rows = ["| key | what | value | default |", "|---|---|---|---|"]
+    for path, key in _below(keys()):
+        cells = [key.about, "a table" if key.kind is None else key.kind.expected, key.told]
+        rows.append(" | ".join([f"| `{path}`", *(prose(cell).replace("|", "&#124;") for cell in cells)]) + " |")
+    return "\n".join([FILES, *rows]) + "\n"
+
+
+def _below(within: tuple[Key, ...], before: str = "") -> Iterator[tuple[str, Key]]:
+    """Keys and those of their tables, each with its path."""
+    for key in within:
+        path = f"{before}{key.name}"
+        yield path, key
+        yield from _below(key.within, f"{path}.")
 
 
 def uses(recipes: dict[str, object]) -> dict[str, list[str]]:

@@ -258,10 +258,11 @@ _WEIGHT = fraction(
 LOG = (
     Key("separator", "The character between fields.", TEXT, None, "found out from the header"),
     Key("encoding", "The encoding of the text.", TEXT, None, "by its mark, or UTF-8, or Windows-1252"),
-    Key("decimal", "The character between whole numbers and fractions.", choice(".", ","), None, '"."'),
+    Key("decimal", "The decimal mark; unless it is stated, numbers whose points may separate thousands are refused.",
+        choice(".", ","), None, '"."'),
     Key("missing", "The texts that stand for a missing value.", ANY_TEXTS, ("",), '[""]'),
     Key("dates", "The order of numbers in dates with slashes or hyphens.", choice(*ORDERS), None, "they are refused"),
-)
+)  # fmt: skip
 FEATURES = (
     Key("numeric", "Columns of numbers.", TEXTS, ()),
     Key("categorical", "Columns of names: an indicator per name, except for the most frequent.", TEXTS, ()),
