@@ -139,7 +139,6 @@ IN_CI = {
 # By command: why nothing runs it.
 NOT_RUN = {
     "evenhand reproduce": "asks for an experiment, see tests/experiments/test_papers.py",
-    "docker stop": "a command of Docker that a sentence names",
     "ENV NUMBA_CACHE_DIR=/kernels": "a line of a Dockerfile",
     "RUN evenhand warm && chmod -R a+rwX /kernels": "a line of a Dockerfile",
     "python -m benchmarks.live_attacks 2000 1 4": "mounts a small disk and fills it, which not every machine allows",
