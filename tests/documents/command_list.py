@@ -63,7 +63,6 @@ RUN = {
     "python -m benchmarks.live_batches 20000 URL ...": "python -m benchmarks.live_batches 50 sqlite:///batches.db",
     "python -m benchmarks.live_cold 1000000": "python -m benchmarks.live_cold 5000",
     "python -m benchmarks.live_corrections 100000 1000": "python -m benchmarks.live_corrections 2000 20",
-    "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
     "python -m benchmarks.live_pairs 12000": "python -m benchmarks.live_pairs 64",
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 200",
     "python -m benchmarks.live_size 5000 1": "python -m benchmarks.live_size 20 1",

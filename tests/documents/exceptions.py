@@ -26,13 +26,11 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     "docs/live-faults.md": NONE,
     "docs/design/rows.md": NONE,
     # times
-    "docs/design/speed.md": TIMES,
     "docs/live-reference.md": TIMES,
     ("docs/live-operations.md", "| after | MB"): TIMES,
     ("docs/live-operations.md", "| connections | pairs"): TIMES,
     ("docs/beyond-one-machine.md", "| contexts | seconds"): TIMES,
     ("docs/beyond-one-machine.md", "| store |"): TIMES,
-    ("docs/beyond-one-machine.md", "| world |"): TIMES,
     ("docs/allocation.md", "| oracle |"): TIMES,
     # data that the library does not ship
     "docs/replay.md": "twenty replays of the log of e-mails, some minutes",
@@ -42,7 +40,6 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     ("docs/allocation.md", "| | satisfaction |"): HOURS,
     ("docs/convex.md", "| world | T, R |"): HOURS,
     ("docs/goals.md", "generalised Gini of 4"): LATER,
-    ("docs/convex_duals.md", "| | violation, soft"): MINUTES,
     ("docs/convex_duals.md", "| | outcomes |"): MINUTES,
     ("docs/convex_planning.md", "| recipe | 0 |"): MINUTES,
     # put together by hand
@@ -50,7 +47,6 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     ("docs/allocation.md", "| 50 users"): HAND,
     ("docs/design/decisions.md", "| bonus"): HAND,
     ("docs/goals.md", "| | share of the optimum"): HAND,
-    ("docs/choosing.md", "| outcomes |"): HAND,
     ("docs/knapsacks.md", "| |"): HAND,
     ("docs/knapsacks.md", "| oracle |"): HAND,
 }
