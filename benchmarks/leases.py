@@ -73,7 +73,7 @@ class Region:
         """Settle twice, as a return is collected at the second time."""
         for _ in range(2):
             report = self.report()
-            ledger = ledger.entered(name, ledger.settled(name, report))
+            ledger = ledger.with_line(name, ledger.settle(name, report))
             lease = later(name, report, ledger)
             if lease != self.lease:
                 policy = policy_of(self.problem, self.horizon, lease.totals)

@@ -42,7 +42,7 @@ def fold_table(folder: Path, events: int) -> str:
         runs, single = [], []
         for _ in range(2):
             runs.append(_core(lambda: opened(path)))
-            with patch.object(entering.Entering, "may_pay", lambda _: False):
+            with patch.object(entering.StepEntry, "may_pay", lambda _: False):
                 single.append(_core(lambda: opened(path)))
     rows = [
         [what, f"{min(each):.2f} s", f"{events / min(each):,.0f}"]

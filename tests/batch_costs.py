@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandWarning
 from evenhand.models import BayesianRidge, PerAction
-from evenhand.policy.batch import frozen, most, pass_on
+from evenhand.policy.batch import freeze, most, pass_on
 from evenhand.recipes import pgd, resolving
 from evenhand.report.summary import standard_error
 from tests.ignorance import Letters
@@ -24,7 +24,7 @@ RECIPES = {"resolving": resolving, "pgd": lambda problem, model: pgd(problem, mo
 
 def counting(policy, state):
     """A frozen state whose model counts the plays of its row, once they are given to `count`."""
-    at = frozen(policy, state)
+    at = freeze(policy, state)
     at.model, at.waiting = state.model, deepcopy(state.waiting)
     return at
 
@@ -40,7 +40,7 @@ def run(policy, world, replica, length, together):
     place, step, plays, reward = world.start(SEED, np.array([replica])), 0, np.zeros(3), 0.0
     while step < world.horizon:
         n = most(policy, state) if length is None else length if length == 1 else int(length * world.horizon)
-        decided, at = [], (counting if together else frozen)(policy, state)
+        decided, at = [], (counting if together else freeze)(policy, state)
         for j in range(step, min(step + max(n, 1), world.horizon)):
             context = place.context(j)
             decision = policy.decide(at, context)

@@ -63,9 +63,9 @@ def pytest_collection_finish():
 @pytest.fixture(autouse=True, scope="session")
 def compile_in_silence():
     """Tests of what is written on stderr do not depend on which kernels are compiled already."""
-    from evenhand.core.compilation import COMPILING
+    from evenhand.core.compilation import COMPILE_PROGRESS
 
-    COMPILING.after = math.inf
+    COMPILE_PROGRESS.after = math.inf
 
 
 @pytest.fixture(autouse=True)

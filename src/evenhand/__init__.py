@@ -106,7 +106,7 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
         if places := [f"evenhand.{p}" for p in PLACES if name in importlib.import_module(f"evenhand.{p}").__all__]:
             raise AttributeError(f"module 'evenhand' has no attribute {name!r}: {name} is in {' and '.join(places)}")
-        raise AttributeError(f"module 'evenhand' has no attribute {name!r}{_meant(name)}")
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}{_suggestion(name)}")
     raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
 
 
@@ -115,7 +115,7 @@ def __dir__() -> list[str]:
     return sorted({"__version__", *_PLACE, *_FOLDERS})
 
 
-def _meant(name: str) -> str:
+def _suggestion(name: str) -> str:
     """Return a hint with the closest public name and where it is."""
     registry = importlib.import_module("evenhand.core.registry")
     if registry.samples(name):

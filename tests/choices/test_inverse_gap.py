@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from evenhand.choices import InverseGap, OracleRate, Rate, Schedule
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import exported
+from evenhand.core.registry import exports
 from evenhand.environments import FixedContexts
 from evenhand.models import Ridge
 from evenhand.policy.saving import fingerprint
@@ -76,7 +76,7 @@ def test_a_number_is_a_fixed_rate():
 
 
 def test_wherever_a_rate_of_choosing_is_meant_a_number_is_taken():
-    parts = {**exported("evenhand.recipes"), **exported("evenhand.choices")}
+    parts = {**exports("evenhand.recipes"), **exports("evenhand.choices")}
     hints = {name: typing.get_type_hints(part).get("rate") for name, part in parts.items()}
     taking = {name for name, hint in hints.items() if Schedule in (hint, *typing.get_args(hint))}
     assert taking == {"fw_squarecb", "lagrange_cbw", "square_cbwk", "two_stage_square_cbwk", "inverse_gap"}

@@ -10,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.replay.run import of_problem_file
-from evenhand.run.ahead_of_time import common, kept_in, warm
+from evenhand.run.ahead_of_time import common, kernel_folder, warm
 
 EMAIL = str(Path(__file__).parents[2] / "examples" / "email.toml")
 SERVICE = """
@@ -68,7 +68,7 @@ def test_every_common_part_has_a_job_of_its_own():
 def test_a_folder_that_cannot_be_written_to_is_named(monkeypatch, capsys):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "/dev/null/kernels")
     with pytest.raises(eh.core.errors.InvalidInput, match="NUMBA_CACHE_DIR: expected a folder that can be written to"):
-        kept_in()
+        kernel_folder()
     assert main(["warm"]) == 2
     assert capsys.readouterr().err.startswith("evenhand: NUMBA_CACHE_DIR: expected a folder that can be written to")
 
@@ -76,7 +76,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(monkeypatch, capsys):
 def test_where_compiling_is_off_there_is_nothing_to_do_ahead(monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     with pytest.raises(eh.core.errors.InvalidInput, match="NUMBA_DISABLE_JIT: expected 0"):
-        kept_in()
+        kernel_folder()
 
 
 def test_without_any_folder_kernels_work_and_are_not_kept():

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from evenhand.core.compilation import Compiling
+from evenhand.core.compilation import CompileProgress
 from evenhand.core.progress import Screen
 
 
@@ -33,7 +33,7 @@ def clock():
 
 def test_a_line_comes_at_most_every_ten_seconds(clock):
     out = io.StringIO()
-    compiling = Compiling(Screen(out, clock), clock)
+    compiling = CompileProgress(Screen(out, clock), clock)
     compiling.expect({f"kernel {i}": 2.0 for i in range(20)})
     for i in range(20):
         compiled(compiling, clock, f"kernel {i}", 2.0, 4.0)
@@ -48,7 +48,7 @@ def test_a_line_comes_at_most_every_ten_seconds(clock):
 
 def test_what_takes_less_than_three_seconds_is_not_told(clock):
     out = io.StringIO()
-    compiling = Compiling(Screen(out, clock), clock)
+    compiling = CompileProgress(Screen(out, clock), clock)
     compiled(compiling, clock, "short", 2.0, 0.5)
     compiled(compiling, clock, "long", 2.0, 0.5)
     assert out.getvalue() == ""
@@ -56,7 +56,7 @@ def test_what_takes_less_than_three_seconds_is_not_told(clock):
 
 def test_where_it_is_unknown_what_follows_kernels_are_counted(clock):
     out = io.StringIO()
-    compiling = Compiling(Screen(out, clock), clock)
+    compiling = CompileProgress(Screen(out, clock), clock)
     compiling.hint = " (`evenhand warm` does this ahead)"
     compiled(compiling, clock, "first", 2.0, 2.0)
     compiled(compiling, clock, "second", 5.0, 5.0)
@@ -65,7 +65,7 @@ def test_where_it_is_unknown_what_follows_kernels_are_counted(clock):
 
 def test_in_a_terminal_one_line_changes_and_goes(clock):
     out = Terminal()
-    compiling = Compiling(Screen(out, clock), clock)
+    compiling = CompileProgress(Screen(out, clock), clock)
     compiling.expect({"a": 4.0, "b": 4.0})
     compiled(compiling, clock, "a", 4.0, 4.0)
     first = "\rcompiling 1 of 2 kernels, some 8 s left; kept for next time"
@@ -80,13 +80,13 @@ def test_in_a_terminal_one_line_changes_and_goes(clock):
 
 def test_the_time_is_left_out_of_rates(clock):
     screen = Screen(io.StringIO(), clock)
-    compiled(Compiling(screen, clock), clock, "a", 4.0, 6.0)
+    compiled(CompileProgress(screen, clock), clock, "a", 4.0, 6.0)
     assert screen.left_out == 6.0
 
 
 def test_nothing_is_told_in_silence(clock):
     out = Terminal()
-    compiling = Compiling(Screen(out, clock), clock)
+    compiling = CompileProgress(Screen(out, clock), clock)
     with compiling.silent():
         compiled(compiling, clock, "a", 40.0, 40.0)
     with compiling.silent(False):
@@ -96,7 +96,7 @@ def test_nothing_is_told_in_silence(clock):
 
 def test_a_kernel_that_fails_to_compile_is_no_longer_due(clock):
     out = io.StringIO()
-    compiling = Compiling(Screen(out, clock), clock)
+    compiling = CompileProgress(Screen(out, clock), clock)
     compiling.expect({"a": 4.0, "b": 4.0})
     with pytest.raises(ValueError, match="no such type"), compiling.watch("a", 4.0):
         raise ValueError("no such type")

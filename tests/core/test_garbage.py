@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from evenhand.core.garbage import uncollected
+from evenhand.core.garbage import pause_collection
 
 
 def test_an_interrupt_right_after_the_search_was_stopped_lets_it_go_on(monkeypatch):
@@ -13,7 +13,7 @@ def test_an_interrupt_right_after_the_search_was_stopped_lets_it_go_on(monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(gc, "disable", interrupted)
-    with pytest.raises(KeyboardInterrupt), uncollected():
+    with pytest.raises(KeyboardInterrupt), pause_collection():
         pass
     assert gc.isenabled()
 
@@ -21,7 +21,7 @@ def test_an_interrupt_right_after_the_search_was_stopped_lets_it_go_on(monkeypat
 def test_the_search_stays_off_where_it_was_off():
     gc.disable()
     try:
-        with uncollected():
+        with pause_collection():
             pass
         assert not gc.isenabled()
     finally:

@@ -10,7 +10,7 @@ import pytest
 from numba.core import pythonapi, types
 
 from evenhand.core.kernel import code_of, kernel
-from evenhand.core.machine_code import _box, known_types
+from evenhand.core.machine_code import _box, keep_types
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -88,6 +88,6 @@ def test_other_functions_of_numba_are_compiled_as_ever():
 
 def test_a_version_of_numba_that_keeps_boxes_elsewhere_has_its_own_way(monkeypatch):
     monkeypatch.delattr(pythonapi, "_boxers")
-    with known_types():
+    with keep_types():
         pass
     assert not hasattr(pythonapi, "_boxers")

@@ -190,7 +190,7 @@ def test_a_machine_that_compiles_slowly_waits_for_longer(new, process):
     own.__dict__["price"] = 1.0
     own(np.zeros(1))
     assert own._tenancy.price == 1.0
-    ways.measured(2.0, 6.0)
+    ways.record_time(2.0, 6.0)
     assert own._tenancy.price == pytest.approx(3.0)
 
 
@@ -306,7 +306,7 @@ def test_first_decisions_need_no_compiler(tmp_path):
 
 def test_another_way_is_refused_by_name():
     with pytest.raises(InvalidInput, match="EVENHAND_KERNELS: expected auto, compiled or interpreted, got fast"):
-        ways.chosen("fast", None)
+        ways.way_of("fast", None)
 
 
 def digests(*arguments, way):

@@ -34,13 +34,13 @@ def lines(clock):
 
 
 def said(screen):
-    return screen._out.getvalue().splitlines()
+    return screen._target.getvalue().splitlines()
 
 
 def stands(screen):
     """What a terminal shows in the end: every return begins at the left again, over what stands there."""
     line = ""
-    for part in screen._out.getvalue().split("\r"):
+    for part in screen._target.getvalue().split("\r"):
         line = part + line[len(part) :]
     return line.rstrip()
 
@@ -147,14 +147,14 @@ def test_a_bar_is_drawn_in_a_terminal_and_removed(clock):
                 assert stands(screen).endswith(": pgd, step 20 of 40")
                 steps(clock, work, 20, 1.0)
     assert stands(screen) == ""
-    assert "\n" not in screen._out.getvalue()
+    assert "\n" not in screen._target.getvalue()
 
 
 def test_a_bar_is_drawn_at_most_ten_times_in_a_second(clock):
     screen = Screen(Terminal(), clock)
     with Work("pgd", "step", 1000, screen=screen) as work:
         steps(clock, work, 1000, 0.01)
-    assert screen._out.getvalue().count("pgd") <= 101
+    assert screen._target.getvalue().count("pgd") <= 101
 
 
 def test_a_line_is_no_wider_than_the_terminal(clock, monkeypatch):
@@ -182,7 +182,7 @@ def test_what_is_said_for_good_stays(clock):
         screen.say("pgd: 20 runs")
         assert stands(screen) == "pgd: 20 runs"
         work.update()
-    assert screen._out.getvalue().count("\n") == 1
+    assert screen._target.getvalue().count("\n") == 1
 
 
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
@@ -191,7 +191,7 @@ def test_nothing_is_said_where_nothing_is_asked_for(clock, stream):
     with Work("outer", "point", progress=False, screen=screen) as work:
         for _ in work.each(range(40)):
             clock.now += 10.0
-    assert screen._out.getvalue() == ""
+    assert screen._target.getvalue() == ""
 
 
 def test_a_bar_is_drawn_where_it_is_asked_for(clock, lines):

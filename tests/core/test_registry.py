@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from evenhand.choices import InverseGap, OracleRate, Rate
-from evenhand.core.arguments import arguments, build, can_be_written, described, kinds, read
+from evenhand.core.arguments import arguments, build, describe, is_writable, kinds, read
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import exported
+from evenhand.core.registry import exports
 from evenhand.models import Logarithmic, Model, Prior, Ridge
 from evenhand.objectives import AlphaFair, GeneralizedGini, Objective, Randomized, WeightedSum
 from evenhand.problem import Budget
@@ -26,7 +26,7 @@ def test_every_export_has_a_name_of_its_own(home):
     package = importlib.import_module(f"evenhand.{home}")
     things = {n: getattr(package, n) for n in package.__all__}
     parts = [n for n, z in things.items() if callable(z) and not getattr(z, "_is_protocol", False)]
-    assert len(exported(f"evenhand.{home}")) == len(set(parts)) > 1
+    assert len(exports(f"evenhand.{home}")) == len(set(parts)) > 1
 
 
 def test_what_stands_for_a_protocol_is_what_has_its_methods():
@@ -104,10 +104,10 @@ def test_one_clear_error(value, hint, message):
 
 
 def test_an_argument_that_only_python_can_give_is_said():
-    assert not can_be_written(arguments(fw)["recipe"].hint)
+    assert not is_writable(arguments(fw)["recipe"].hint)
     with pytest.raises(InvalidInput, match=r"policy\.recipe: expected an argument that a file can give, got fw, which"):
         build(fw, "policy", {}, {"problem": None})
-    assert described(arguments(fw)["recipe"].hint) == "nothing that a file can give"
+    assert describe(arguments(fw)["recipe"].hint) == "nothing that a file can give"
 
 
 def test_a_part_is_built_from_its_own_fields():

@@ -10,7 +10,7 @@ from evenhand.experiments import loop
 from evenhand.experiments.loop import run
 from evenhand.recipes import uniform
 from evenhand.run import Checkpoints, simulate, simulation
-from evenhand.run.simulation import TRIAL, done_before, pace
+from evenhand.run.simulation import TRIAL, pace, share_in_checkpoints
 from tests.experiments.test_loop import Own
 
 COURT = Court(horizon=2000)
@@ -81,7 +81,7 @@ def test_a_run_that_ends_within_the_trial_takes_no_time():
 def test_what_is_kept_of_a_run_is_left_out(tmp_path, monkeypatch):
     kept = Checkpoints(folder=tmp_path)
     options = {"replicas": 4, "seed": 0, "jobs": 2, "checkpoints": kept}
-    assert done_before(BLIND, COURT, **options) == 0.0
+    assert share_in_checkpoints(BLIND, COURT, **options) == 0.0
     stop = iter([True] * 9 + [False])  # the second chunk is interrupted after 640 steps
 
     def chunks(work, tasks, bar, jobs):
@@ -89,5 +89,5 @@ def test_what_is_kept_of_a_run_is_left_out(tmp_path, monkeypatch):
 
     monkeypatch.setattr(simulation, "run_chunks", chunks)
     simulate(BLIND, COURT, progress=False, **options)
-    assert done_before(BLIND, COURT, **options) == (2000 + 640) / 4000
-    assert done_before(replace(BLIND, name="twin"), COURT, **options) == 0.0
+    assert share_in_checkpoints(BLIND, COURT, **options) == (2000 + 640) / 4000
+    assert share_in_checkpoints(replace(BLIND, name="twin"), COURT, **options) == 0.0

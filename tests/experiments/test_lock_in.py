@@ -5,20 +5,20 @@ import numpy as np
 import pytest
 
 from evenhand.experiments import Case, Run
-from evenhand.experiments.lock_in import LOCKED_IN, lock_ins, locked_in
+from evenhand.experiments.lock_in import LOCKED_IN, lock_in_share, lock_ins
 from evenhand.report.results import Measurement, Results
 
 
 def test_a_run_that_gains_less_than_half_of_the_mean_gain_is_locked_in():
     """Gains of 4, 4, 4 and 1 are 3.25 on average."""
-    assert locked_in(np.array([6.0, 6.0, 6.0, 3.0]), base=2.0) == 0.25
-    assert locked_in(np.array([6.0, 6.0, 6.0, 4.0]), base=2.0) == 0.0
-    assert locked_in(-np.array([4.0, 4.0, 9.0]), base=-10.0) == pytest.approx(1 / 3)  # of regrets
+    assert lock_in_share(np.array([6.0, 6.0, 6.0, 3.0]), base=2.0) == 0.25
+    assert lock_in_share(np.array([6.0, 6.0, 6.0, 4.0]), base=2.0) == 0.0
+    assert lock_in_share(-np.array([4.0, 4.0, 9.0]), base=-10.0) == pytest.approx(1 / 3)  # of regrets
 
 
 def test_where_nothing_is_gained_nothing_is_said():
-    assert math.isnan(locked_in(np.array([1.0, 3.0]), base=2.0))
-    assert math.isnan(locked_in(np.array([1.0]), base=math.nan))
+    assert math.isnan(lock_in_share(np.array([1.0, 3.0]), base=2.0))
+    assert math.isnan(lock_in_share(np.array([1.0]), base=math.nan))
 
 
 def test_gains_are_counted_above_the_baseline_of_the_same_point():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.goals._directions import Directions
-from evenhand.goals._resolving_state import Left, blank_prices, caution, guarded
+from evenhand.goals._resolving_state import Left, blank_prices, caution, guard
 from evenhand.planning.forecast import Forecast
 from evenhand.problem import Budget, Floor, Outcome, Problem, Ratio
 from evenhand.problem.constraints import stated_rows
@@ -62,14 +62,14 @@ def test_waiting_replicas_read_the_worst_ends_and_pay_a_price_of_what_is_not_kno
     assert priced[0, 0] == pytest.approx(0.15 * 1.0 / 400.0)  # an answer earns 400 cents
     assert np.isnan(priced[1:]).all()
     sample = Forecast(np.ones((3, 1)), gain, gain, use, use, np.ones(3, np.int64))
-    read = guarded(sample, ends, np.array([[1.0], [1.0], [0.0]]), priced)
+    read = guard(sample, ends, np.array([[1.0], [1.0], [0.0]]), priced)
     assert read.use is read.hope
     assert read.use[:, 0, 0].tolist() == [[0.0, 0.0, 0.0], least.tolist(), plain.tolist()]
     assert read.gain[0, 0].tolist() == pytest.approx([1.0, 0.5 - 0.15 * 80.0 / 400.0, -np.inf])
     assert np.array_equal(read.gain[1:], gain[1:])
     assert sample.use is use
     assert (use == plain).all()
-    between = guarded(sample, ends, np.array([[0.0], [0.25], [0.0]]), np.full((3, 1), np.nan))
+    between = guard(sample, ends, np.array([[0.0], [0.25], [0.0]]), np.full((3, 1), np.nan))
     assert between.use[1, 0, 0].tolist() == [-150.0, -70.0, 150.0]
     assert np.array_equal(between.use[[0, 2]], use[[0, 2]])
 
@@ -99,7 +99,7 @@ def test_a_target_that_few_answers_keep_costs_little_before_any_by_hand(target, 
     ends = Forecast(np.ones((1, 1)), np.ones((1, 1, 3)), np.ones((1, 1, 3)), use, use, np.ones(1, np.int64))
     priced = blank_prices(np.zeros((1, 1)), ends, of, np.ones((1, 1), bool))
     assert priced[0, 0] == pytest.approx(price * unit)
-    gain = guarded(ends, ends, np.ones((1, 1)), priced).gain[0, 0]
+    gain = guard(ends, ends, np.ones((1, 1)), priced).gain[0, 0]
     assert gain == pytest.approx([1.0, 1.0 - 80.0 * price, 1.0 - 300.0 * price])
 
 
@@ -192,7 +192,7 @@ def test_rounds_that_were_taken_back_do_not_wait(monkeypatch):
 
     def guarded_of(*arguments):
         asked.append(1)
-        return guarded(*arguments)
+        return guard(*arguments)
 
     world = letters(delay=0, horizon=200)
     policy = resolving(world.problem, MODELS["BayesianRidge"])

@@ -71,7 +71,7 @@ def place(request, tmp_path):
 @pytest.fixture
 def entered(monkeypatch):
     """Counts the steps that kernels entered, whose views are of the arrays that are in the state by then."""
-    found, run = [], entering.Entering.run
+    found, run = [], entering.StepEntry.run
 
     def counted(self, steps, first):
         if self._entry is not None:
@@ -80,7 +80,7 @@ def entered(monkeypatch):
         found.append(reached - first)
         return reached
 
-    monkeypatch.setattr(entering.Entering, "run", counted)
+    monkeypatch.setattr(entering.StepEntry, "run", counted)
     return found
 
 

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from evenhand.live import Busy, Pool, open_leased, settle_lease
 from evenhand.live.campaigns.commands import audit_files
 from evenhand.live.fold.lease import lease_of
-from evenhand.live.leases.settlement import switched
+from evenhand.live.leases.settlement import switch_totals
 from evenhand.live.stores.opening import connect
 from tests.live.killers import forked, kill_workers, replies
 from tests.live.lease_worlds import PROBLEM, TOTAL, check_campaign, check_pool, check_together
@@ -40,7 +40,7 @@ def give_back(campaign, luck):
     lease = lease_of(campaign.encoder)
     left = campaign.status().accounts["cents"].left
     part = int(left / 2.0 ** lease.exponents["cents"] * luck.random())
-    switched(campaign, replace(lease, returned={"cents": lease.returned["cents"] + max(part, 0)}))
+    switch_totals(campaign, replace(lease, returned={"cents": lease.returned["cents"] + max(part, 0)}))
 
 
 def serve(folder, urls, name, own, seed):

@@ -29,11 +29,11 @@ from evenhand.core.kernel import kernels
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
 from evenhand.live import Busy, Campaign, Conflict, Place
-from evenhand.live.fold.cases import Named
+from evenhand.live.fold.cases import NameEncoder
 from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.fold.phases import Phase
 from evenhand.live.log.events import Leap, is_erased
-from evenhand.live.log.ids import Restored, restored
+from evenhand.live.log.ids import Restored, restore_event
 from evenhand.live.log.life import Ended
 from evenhand.live.log.segments import segments
 from evenhand.live.stores.memory import MemoryStore
@@ -182,7 +182,7 @@ class Schedule:
         return learned(), (plain() if self.seed % 2 else learned("cents"))
 
     def coded(self, policy):
-        return next(coded for one, coded in map(stated, STATED) if one is policy) if self.files else Named(policy)
+        return next(coded for one, coded in map(stated, STATED) if one is policy) if self.files else NameEncoder(policy)
 
     def open(self, *, narrow=False):
         """A worker that knows all policies, or the present one alone; of files it knows those of the log."""
@@ -274,7 +274,7 @@ class Schedule:
                 eh.live.restore(file, new, by="anna", why="chance")
         else:
             log = list(old.scan("one"))
-            new.adopt([("one", [*log, restored(log[-1], "anna", "chance", self.clock[0])])])
+            new.adopt([("one", [*log, restore_event(log[-1], "anna", "chance", self.clock[0])])])
             new.keep_digests(old.digests())
         if self.folders:  # the segments of the lost log are elsewhere
             self.new_folder([where / z.file for z in segments(new, "one")])

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from evenhand.live.fold.fold import Rewritten
+from evenhand.live.fold.fold import StaleFold
 from evenhand.live.worker.worker import Worker
 from tests.live.schedules import Schedule
 
@@ -73,7 +73,7 @@ class Hasty(Worker):
         event = log.append(kind, body, ref=ref, key=key, own=own)
         try:
             self.fold.fold(log.tail(self.fold.seq))
-        except Rewritten:
+        except StaleFold:
             self.fold = self._fold_log(log)
         return event
 

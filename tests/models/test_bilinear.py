@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import exported
+from evenhand.core.registry import exports
 from evenhand.logs.settings import Settings
 from evenhand.models import Bilinear, Fixed, Logarithmic, Ridge, Sampled, SelfNormalised
 from evenhand.numerics.precision import fresh
@@ -181,7 +181,7 @@ def test_a_hundred_thousand_rounds_leave_the_inverse_that_of_all_plays(r):
 
 
 def test_files_find_it_by_name():
-    assert exported("evenhand.models")["bilinear"] is Bilinear
+    assert exports("evenhand.models")["bilinear"] is Bilinear
     wide = Settings(
         model="bilinear",
         model_arguments={"n_user_features": 2, "n_item_features": 1, "width": {"kind": "fixed", "value": 0.2}},

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from evenhand.models.links import LINKS, code, mean_of, predict, priced
+from evenhand.models.links import LINKS, code, mean_of, mean_worth, predict
 
 TRUTH = {"identity": lambda u: u, "logistic": expit, "probit": ndtr, "exponential": np.exp}
 U = np.concatenate([np.linspace(-40.0, 30.0, 281), [-1e3, -1e-300, 0.0, 1e-300]])
@@ -28,6 +28,6 @@ def test_predictions_and_prices_are_products_with_the_link_between(link):
     out = np.empty(2)
     predict(code(link), theta[1], x[1, 2], out)
     np.testing.assert_allclose(out, means[1, 2], rtol=1e-12)
-    mean, bonus = priced(code(link), theta, x, w[:, :, None])
+    mean, bonus = mean_worth(code(link), theta, x, w[:, :, None])
     np.testing.assert_allclose(mean, np.einsum("rkm,ram->rka", w, means), rtol=1e-10, atol=1e-13)
     np.testing.assert_array_equal(bonus, 0.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.norms import Norm, known_norm, length
+from evenhand.core.norms import Norm, length, norm_of
 from evenhand.core.types import Bools, Floats
 from evenhand.sets.base import Supported, ends_of, margin_of, rows_of, unbounded_error
 
@@ -38,7 +38,7 @@ class Orthant:
         return np.maximum(points, np.array(self.corner)).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        norm = known_norm("Orthant.distance(norm)", norm)
+        norm = norm_of("Orthant.distance(norm)", norm)
         points, shape = rows_of("Orthant.distance(z)", z, self.dim)
         return length(np.maximum(np.array(self.corner) - points, 0.0), norm).reshape(shape)
 

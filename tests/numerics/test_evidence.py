@@ -13,11 +13,11 @@ from evenhand.numerics.evidence import (
     Fit,
     Sums,
     affordable,
-    ahead,
+    clip_penalty,
     fit,
+    future_observations,
     log_evidence as judged,
     reach,
-    within,
 )
 from evenhand.numerics.newton import cholesky, invert
 from tests.properties import drawn
@@ -190,16 +190,18 @@ def test_invert_is_the_inverse(n, seed):
 
 
 def test_penalties_stay_within_what_can_be_inverted():
-    assert [within(rho, 2.0) for rho in (1.0, 0.0, 1e-30, 1e30, math.inf)] == [1.0, 2e-10, 2e-10, 2e10, 2e10]
-    assert within(math.nan, 2.0) == 2e-10
+    assert [clip_penalty(rho, 2.0) for rho in (1.0, 0.0, 1e-30, 1e30, math.inf)] == [1.0, 2e-10, 2e-10, 2e10, 2e10]
+    assert clip_penalty(math.nan, 2.0) == 2e-10
 
 
 def test_observations_ahead_go_on_at_the_rate_so_far():
-    assert ahead(0.0, 0.0, 0.0, 100.0, 1.0) == 100.0
-    assert ahead(10.0, 10.0, 0.0, 100.0, 1.0) == 90.0
-    assert ahead(0.0, 9.0, 0.0, 100.0, 1.0) == pytest.approx(9.1)  # not 0: a run that saw nothing would never look
-    assert ahead(2999.0, 999.0, 0.0, 1999.0, 1.0) == 3000.0
-    assert ahead(10.0, 100.0, 0.0, 100.0, 1.0) == ahead(10.0, 200.0, 0.0, 100.0, 1.0) == 0.0
+    assert future_observations(0.0, 0.0, 0.0, 100.0, 1.0) == 100.0
+    assert future_observations(10.0, 10.0, 0.0, 100.0, 1.0) == 90.0
+    assert future_observations(0.0, 9.0, 0.0, 100.0, 1.0) == pytest.approx(
+        9.1
+    )  # not 0: a run that saw nothing would never look
+    assert future_observations(2999.0, 999.0, 0.0, 1999.0, 1.0) == 3000.0
+    assert future_observations(10.0, 100.0, 0.0, 100.0, 1.0) == future_observations(10.0, 200.0, 0.0, 100.0, 1.0) == 0.0
 
 
 def test_no_direction_has_more_observations_ahead_than_the_plays_of_an_action_that_can_be_paid_for():
@@ -212,12 +214,12 @@ def test_no_direction_has_more_observations_ahead_than_the_plays_of_an_action_th
 
 
 def test_rounds_that_were_taught_are_not_taken_from_the_horizon_and_what_cannot_be_paid_for_is():
-    assert ahead(1000.0, 1000.0, 1000.0, 1000.0, 1.0) == 1000.0
-    assert ahead(1010.0, 1010.0, 1000.0, 1000.0, 1.0) == 990.0
-    assert ahead(499.0, 999.0, 1000.0, 1000.0, 1.0) == 500.0  # half of the rows taught something
-    assert ahead(10.0, 10.0, 0.0, 100.0, 0.25) == 25.0
-    assert ahead(10.0, 90.0, 0.0, 100.0, 0.25) == pytest.approx(10.0 * 11.0 / 91.0)
-    assert ahead(10.0, 10.0, 0.0, 100.0, 0.0) == 0.0
+    assert future_observations(1000.0, 1000.0, 1000.0, 1000.0, 1.0) == 1000.0
+    assert future_observations(1010.0, 1010.0, 1000.0, 1000.0, 1.0) == 990.0
+    assert future_observations(499.0, 999.0, 1000.0, 1000.0, 1.0) == 500.0  # half of the rows taught something
+    assert future_observations(10.0, 10.0, 0.0, 100.0, 0.25) == 25.0
+    assert future_observations(10.0, 90.0, 0.0, 100.0, 0.25) == pytest.approx(10.0 * 11.0 / 91.0)
+    assert future_observations(10.0, 10.0, 0.0, 100.0, 0.0) == 0.0
 
 
 def test_reach_is_finite_for_any_square():

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
-from evenhand.experiments.lock_in import locked_in
+from evenhand.experiments.lock_in import lock_in_share
 from evenhand.goals import HardBudget
 from evenhand.policy import Policy
 from evenhand.report.summary import standard_error
@@ -72,7 +72,7 @@ def measure(recipe: str, name: str, seed: int, replicas: int = REPLICAS) -> Row 
         share=float(share.mean()),
         se=math.hypot(standard_error(share), float(share.mean()) * best_se / float(best.mean())),
         worst=float(share.min()),
-        locked=locked_in(share, base) if share.mean() - base > (1.0 - base) / 10 else math.nan,
+        locked=lock_in_share(share, base) if share.mean() - base > (1.0 - base) / 10 else math.nan,
         overspent=overspent(trace),
         missed=_missed(trace),
         hard=any(isinstance(g, HardBudget) for g in policy.goals),

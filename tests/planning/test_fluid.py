@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.planning.fluid import Fluid, Places, Program, Solution, dual, solve_fluid, spread
 from evenhand.planning.program import Sample, dual_value, solve
-from evenhand.planning.soft_lists import Sampled
+from evenhand.planning.soft_lists import ScaledSample
 from tests.rows import for_each
 
 ONE = Places(np.ones(1), None)
@@ -110,7 +110,7 @@ def test_the_gradient_and_hessian_are_those_of_the_smooth_part():
     mu, k, h = np.array([0.4, 0.7]), 2, 1e-6
     gradient, hessian, scratch, other = np.empty(k), np.empty((k, k)), np.empty(k), np.empty((k, k))
     low = np.full(k, -1.0)
-    program = Program(Sampled(np.full(len(g), 1 / len(g)), g, u, 1.0, None), None, low, high)
+    program = Program(ScaledSample(np.full(len(g), 1 / len(g)), g, u, 1.0, None), None, low, high)
     dual(program, mu, 0.1, gradient, hessian)
     for i in range(k):
         step = np.eye(k)[i] * h

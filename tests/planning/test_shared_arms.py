@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.planning.fluid import Fluid, Places, Program, Solution, dual, solve_fluid, spread
 from evenhand.planning.shared_arms import Shared, arms_of, soft_arms
-from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
+from evenhand.planning.soft_lists import Moments, ScaledSample, soft_lists
 from evenhand.welfare import Capped, Logarithmic, Round, satisfaction
 from evenhand.welfare._kernels import conjugate
 from evenhand.welfare.linear_program import fluid
@@ -80,7 +80,7 @@ def test_gradients_and_curvatures_are_those_of_differences(curve):
 
     def at(price):
         gradient, hessian = np.empty(5), np.empty((5, 5))
-        value = dual(Program(Sampled(share, bonus, use, 1.0, None), arms, *bounds), price, 0.1, gradient, hessian)
+        value = dual(Program(ScaledSample(share, bonus, use, 1.0, None), arms, *bounds), price, 0.1, gradient, hessian)
         return value, gradient, np.tril(hessian) + np.tril(hessian, -1).T
 
     _, gradient, hessian = at(x)
@@ -97,7 +97,7 @@ def test_without_prices_of_matches_users_are_cases_of_one_play():
     price, share = np.array([0.3, -0.1, 0.9, 0.9, 0.9]), np.full(40, 1.0 / 40.0)
     mean, square, both = np.empty(5), np.empty(2), np.empty((5, 5))
     arms = arms_of(Shared(match[None], USERS, False, *CURVES["power"].curves(3)), 0, 40, 1.0)._replace(match=match)
-    cases = Sampled(share, bonus, use, 0.8, None)
+    cases = ScaledSample(share, bonus, use, 0.8, None)
     found = soft_arms(cases, arms, price, 0.05, Moments(mean, square, both))
     plain, squares, some = np.empty(2), np.empty(2), np.empty((2, 2))
     worth = cases._replace(gain=bonus + 0.9 * match)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
+from evenhand.planning.soft_lists import Moments, ScaledSample, soft_lists
 from tests.rows import for_each
 
 
@@ -13,7 +13,7 @@ def smoothed(worth, u, position, temperature):
     k = len(u)
     mean, square, spread = np.empty(k), np.empty(k), np.empty((k, k))
     further = position[1:].copy() if len(position) > 1 else None
-    cases = Sampled(np.ones(1), worth[None], u[None], position[0], further)
+    cases = ScaledSample(np.ones(1), worth[None], u[None], position[0], further)
     value = soft_lists(cases, np.zeros(k), temperature, Moments(mean, square, spread))
     return value, mean, square, np.tril(spread) + np.tril(spread, -1).T
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.policy.after_horizon import decide_late, unguarded
+from evenhand.policy.after_horizon import decide_late, unguarded_constraints
 from evenhand.policy.saving import flatten
 from evenhand.problem.end import is_over
 from tests.rows import for_each
@@ -72,7 +72,7 @@ def test_no_budget_is_overspent_in_300_late_rounds_and_what_is_left_is_spent(rec
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of recipes that are for many rounds
         policy = getattr(eh.recipes, recipe)(shop, eh.PerAction.of(shop))
-    assert unguarded(policy) == ()
+    assert unguarded_constraints(policy) == ()
     before, paid, late = {}, 0, 0
     for i, state, decision in spend(policy, 300):
         accounts = policy.status(state).accounts
@@ -222,7 +222,7 @@ def test_a_limit_that_masks_a_late_candidate_is_noted():
 @for_each("seed", range(2))
 def test_a_soft_budget_is_named_and_what_a_plan_sees_spent_is_not_spent_again(seed):
     problem = sides(eh.Budget("cents", rate=1.0, hard=False))
-    assert unguarded(eh.resolving(problem, eh.PerAction.of(problem))) == ("cents",)
+    assert unguarded_constraints(eh.resolving(problem, eh.PerAction.of(problem))) == ("cents",)
     before, end = played(problem, 200, seed)
     assert before.accounts["cents"].spent > 190
     assert end.accounts["cents"].spent - before.accounts["cents"].spent < 20
@@ -233,12 +233,15 @@ def test_a_limit_that_names_no_constraint_keeps_none():
         goal for goal in eh.resolving(SHOP, eh.PerAction.of(SHOP)).goals if isinstance(goal, eh.goals.HardBudget)
     )
     policy = eh.ucb(SHOP, eh.PerAction.of(SHOP))
-    assert unguarded(policy) == ("cents", "calls")
-    assert unguarded(replace(policy, goals=(*policy.goals, own))) == ()
+    assert unguarded_constraints(policy) == ("cents", "calls")
+    assert unguarded_constraints(replace(policy, goals=(*policy.goals, own))) == ()
     calls = replace(SHOP, subject_to=SHOP.subject_to[1:])
     one = next(g for g in eh.resolving(calls, eh.PerAction.of(calls)).goals if isinstance(g, eh.goals.HardBudget))
-    assert unguarded(replace(policy, goals=(*policy.goals, one))) == ("cents",)
-    assert unguarded(replace(policy, goals=(*policy.goals, replace(own, constraints=())))) == ("cents", "calls")
+    assert unguarded_constraints(replace(policy, goals=(*policy.goals, one))) == ("cents",)
+    assert unguarded_constraints(replace(policy, goals=(*policy.goals, replace(own, constraints=())))) == (
+        "cents",
+        "calls",
+    )
 
 
 @pytest.mark.parametrize("recipe", ["resolving", "pgd"])

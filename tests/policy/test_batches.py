@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.models import BayesianRidge, PerAction
-from evenhand.policy.batch import decide_all, frozen, pass_on
+from evenhand.policy.batch import decide_all, freeze, pass_on
 from evenhand.recipes import resolving
 from tests.batch_costs import SEED, count, counting, main, run
 from tests.ignorance import Letters
@@ -20,7 +20,7 @@ def test_a_counting_state_has_the_bonuses_of_one_in_which_the_plays_wait():
         decision = POLICY.act(state, place.context(j))
         for arrival in place.respond(j, place.context(j), decision)[1]:
             POLICY.learn(state, arrival.decision, arrival.y)
-    rows = frozen(POLICY, state), counting(POLICY, state)
+    rows = freeze(POLICY, state), counting(POLICY, state)
     for j in range(60, 90):
         context = place.context(j)
         decision = POLICY.decide(rows[1], context)

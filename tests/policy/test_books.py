@@ -117,7 +117,7 @@ def test_a_table_has_the_exact_sums_of_its_entries_whatever_was_taken_back(seed)
     table[..., ROUNDED] = 0.0  # what rounding took
     np.testing.assert_array_equal(table, by_hand(committed, arrived))
     rounds = [sum(z.counted[r] for z in committed) - sum(z.counted[r] for z in arrived) for r in range(R)]
-    np.testing.assert_array_equal(books.waiting(table), rounds)
+    np.testing.assert_array_equal(books.rounds_to_come(table), rounds)
 
 
 def test_masks_that_are_empty_say_that_all_was_seen_and_exposed():

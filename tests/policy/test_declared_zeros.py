@@ -6,7 +6,7 @@ import pytest
 from evenhand.core.records import Context
 from evenhand.models import BayesianRidge, Bootstrapped, PerAction, Stacked
 from evenhand.objectives import Linear
-from evenhand.policy.marked_arrays import marked
+from evenhand.policy.marked_arrays import marked_arrays
 from evenhand.problem import Floor, Outcome, Problem
 from evenhand.recipes import fw_dual
 from evenhand.run import simulate
@@ -60,7 +60,7 @@ INDEXED = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 1.0]]), (2, 3,
 def test_a_model_hears_of_declared_zeros(model, features):
     """Reads are declared 0 under a call; doing nothing, where all outcomes are, is not counted."""
     state, times = played(model, features)
-    zeros = next(marked(state, "zeros"))
+    zeros = next(marked_arrays(state, "zeros"))
     for r in range(2):
         same = zeros.reshape(2, -1, 2)[r]
         np.testing.assert_array_equal(same[:, 0], times[r, 2])
@@ -75,14 +75,14 @@ def test_a_taught_row_counts_by_its_weight():
     policy.teach(state, context, "call", {"reads": 0.0, "answers": 1.0}, weight=0.25)
     policy.teach(state, context, "letter", {"reads": 1.0, "answers": 1.0}, weight=0.25)
     policy.teach(state, context, "call", {"reads": None, "answers": 1.0})  # no model of both learns from this
-    assert next(marked(state.model, "zeros")).tolist() == [[0.25, 0.0]]
+    assert next(marked_arrays(state.model, "zeros")).tolist() == [[0.25, 0.0]]
 
 
 def test_parts_of_other_outcomes_are_left_as_they_are():
     parts = Stacked((BayesianRidge(n_features=3), BayesianRidge(n_features=3)))
     state, _ = played(parts, ONE_HOT)
-    assert all((zeros == 0.0).all() for zeros in marked(state, "zeros"))
-    assert all(zeros.max() > 0.0 for zeros in marked(played(Bootstrapped(inner=RIDGE), ONE_HOT)[0], "zeros"))
+    assert all((zeros == 0.0).all() for zeros in marked_arrays(state, "zeros"))
+    assert all(zeros.max() > 0.0 for zeros in marked_arrays(played(Bootstrapped(inner=RIDGE), ONE_HOT)[0], "zeros"))
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_replicas_hear_of_zeros_alone_as_they_do_together():
         for _ in range(30):
             d = policy.act(state, shown(INDEXED[:1].repeat(len(ids), 0), len(ids)))
             policy.learn(state, d, np.stack([d.plays == 1, d.plays >= 1], 2).astype(float))
-        (zeros,) = marked(state.model, "zeros")
+        (zeros,) = marked_arrays(state.model, "zeros")
         said[len(ids)] = zeros
     assert len(np.unique(said[3], axis=0)) > 1
     np.testing.assert_array_equal(said[3][1:2], said[1])

@@ -21,7 +21,7 @@ from evenhand.models import (
     Tabular,
 )
 from evenhand.numerics.evidence import reach
-from evenhand.policy.batch import frozen
+from evenhand.policy.batch import freeze
 from evenhand.policy.delay import Plays, _expect
 from evenhand.policy.entries import net
 from evenhand.policy.saving import flatten
@@ -356,7 +356,7 @@ def test_a_saved_state_goes_on_with_the_same_actions(tmp_path, outcomes):
 def test_a_frozen_state_counts_what_waits_as_the_state_does(name, outcomes):
     policy, solo, _, context = started(MODELS[name], replicas=1, outcomes=outcomes)
     with unchanged(solo):
-        at = frozen(policy, solo)
+        at = freeze(policy, solo)
         one, other = policy.decide(solo, context), policy.decide(at, context)
     assert policy.worth(solo, context, one).tolist() == policy.worth(at, context, other).tolist()
     plain, counts = (estimates(policy.model, z.model) for z in (solo, at))
@@ -379,7 +379,7 @@ def test_a_decision_is_explained_without_its_own_plays(outcomes):
     ask, decision = policy._assembly.questions, policy.act(state, context)
 
     def worth(reading):
-        prices, offset = ask.priced(state, context, decision)
+        prices, offset = ask.model_prices(state, context, decision)
         with reading(state):
             said = ask.worth(state, context.features, prices)
         return net(said.mean, said.bonus) + offset

@@ -194,8 +194,8 @@ def test_a_summary_names_replicas_that_are_locked_in(bare):
         assert value[r] < value[others].mean() - 3.0 * value[others].std(ddof=1)
     assert found.objective == pytest.approx(value[list(found.replicas)].mean())
     assert found.others == pytest.approx(value[others].mean())
-    assert found.said in bare.summary().title()
-    assert found.said in str(eh.run.Comparison((bare,)))
+    assert found.text in bare.summary().title()
+    assert found.text in str(eh.run.Comparison((bare,)))
 
 
 def test_runs_that_explore_have_none():

@@ -35,7 +35,7 @@ def _met(cents, total):
 def _mixed(policy, state, context):
     """The plan's mixture in a decision, and how often the model is asked for it."""
     ask = policy._assembly.questions
-    shares = ask.believed(state, context)
+    shares = ask.group_shares(state, context)
     w, offset, _, constant = ask.prices(state, context, shares)
     said = ask.worth(state, context.features, w)
     mix = ask.mix(state, context, shares, w, said, Worth(said.mean + offset, said.bonus, said.random, constant))

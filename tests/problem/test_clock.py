@@ -94,10 +94,10 @@ def test_the_most_that_can_still_be_used_is_that_of_a_linear_program():
 
 
 def test_times_are_written_as_dates():
-    assert [NOVEMBER.written(t) for t in (0.0, 1.0, 1.25, 5 + 1 / 24)] == [
+    assert [NOVEMBER.format(t) for t in (0.0, 1.0, 1.25, 5 + 1 / 24)] == [
         "2026-11-25", "2026-11-26", "2026-11-26 06:00", "2026-11-30 01:00"
     ]  # fmt: skip
-    assert Clock.between(None, 9.0, 0).written(2.5) == "2.5"
+    assert Clock.between(None, 9.0, 0).format(2.5) == "2.5"
 
 
 def test_what_is_left_is_the_least_of_the_spans_that_contain_now():

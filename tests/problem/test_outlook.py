@@ -10,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.policy.standings import Standing
 from evenhand.problem.constraints import outlook
-from evenhand.problem.constraints.outlook import missed
+from evenhand.problem.constraints.outlook import is_missed
 from evenhand.problem.constraints.statements import state
 from evenhand.sets import Ball
 from tests.worlds import Market
@@ -89,9 +89,9 @@ def test_a_floor_that_is_met_in_the_mean_is_not_called_missed():
     rate, rounds = 0.08, 400
     error = chance(eh.Floor("answer", rate=rate), shop(), np.array([rounds]))
     values = np.random.default_rng(1).binomial(rounds, rate, 4000) / rounds
-    alarms = sum(missed(x, rate, "low", error) for x in values.tolist())
+    alarms = sum(is_missed(x, rate, "low", error) for x in values.tolist())
     assert alarms <= 4000 * 0.00135 + 3 * math.sqrt(4000 * 0.00135)
-    assert missed(0.039, rate, "low", error)  # less than half of it
+    assert is_missed(0.039, rate, "low", error)  # less than half of it
 
 
 class Half:

@@ -78,12 +78,12 @@ def test_a_plan_that_does_not_know_r_spends_less_than_it_could():
 
 def test_bounds_of_parities_are_tightened_and_those_of_budgets_are_not():
     world = matching(Capped(5.0), 18.0, 0.5)
-    rows, bound = Terms(world.problem).steadied()
+    rows, bound = Terms(world.problem).tightened_rows()
     assert bound[0] == 18.0
     # a row of "far" has the factors 1.5 and -1 of 40 % and 60 %; that of "near" 2/3 and -1
     rms = np.sqrt([0.4 * 1.5**2 + 0.6, 0.4 * 1.5**2 + 0.6, 0.6 * (2 / 3) ** 2 + 0.4, 0.6 * (2 / 3) ** 2 + 0.4])
     np.testing.assert_allclose(bound[1:], 0.5 - 5.0 * np.sqrt(50.0) * rms / 2000)
-    short = Terms(matching(Capped(5.0), 18.0, 0.5, horizon=20).problem).steadied()[1]
+    short = Terms(matching(Capped(5.0), 18.0, 0.5, horizon=20).problem).tightened_rows()[1]
     np.testing.assert_allclose(short[1:], 0.25)
     assert len(rows) == 5
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.environments import FixedContexts, MixedArms, MixedContexts
-from evenhand.experiments.lock_in import locked_in
+from evenhand.experiments.lock_in import lock_in_share
 from evenhand.models import BayesianRidge
 from evenhand.recipes import resolving, uniform
 from evenhand.run import simulate
@@ -40,5 +40,5 @@ def test_regret_is_small_and_nothing_locks_in(world, best, regret, deviation):
     reward = total(resolving(problem, model), world)
     base = total(uniform(problem, world.n_features), world).mean()
     assert best * problem.horizon - reward.mean() <= regret + 3.0 * deviation / math.sqrt(REPLICAS)
-    assert locked_in(reward, base) == 0.0
+    assert lock_in_share(reward, base) == 0.0
     assert np.isfinite(reward).all()

@@ -13,7 +13,7 @@ from evenhand.choices import Rate, TopK
 from evenhand.cli import main
 from evenhand.core.catalogue import catalogue, parts
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.kinds import USES, WORDS, fit, wanted
+from evenhand.core.kinds import USES, WORDS, fit, read_words
 from evenhand.environments import Matching
 from evenhand.goals import HardBudget
 from evenhand.problem import NeverWorse, Ratio, Within
@@ -150,10 +150,10 @@ def test_words_with_conditions_are_read_and_unknown_ones_refused():
         fit("ranking", "parity")
     with pytest.raises(InvalidInput, match=r"fits: .*parties \(did you mean parity\?\)|fits: expected words"):
         fit("rankings", "parties")
-    assert wanted("Hard_budgets, parity,hard-budgets") == ["hard budgets", "parity"]
+    assert read_words("Hard_budgets, parity,hard-budgets") == ["hard budgets", "parity"]
     for text in ("", "budgets,,parity"):
         with pytest.raises(InvalidInput, match=r"for: expected words of budgets, .*got none$"):
-            wanted(text)
+            read_words(text)
 
 
 def heads(text):

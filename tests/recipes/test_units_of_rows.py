@@ -29,7 +29,7 @@ PROBLEM = Problem(
 
 
 def test_rows_and_bounds_are_divided_by_what_a_play_can_add():
-    rows, bound = Terms(PROBLEM).priced()
+    rows, bound = Terms(PROBLEM).rows_by_reach()
     raw, limits = constraint_rows(PROBLEM)
     unit = np.array([500.0, 60.0, *[60.0] * 4])
     np.testing.assert_allclose(bound, limits / unit)
@@ -40,7 +40,7 @@ def test_rows_and_bounds_are_divided_by_what_a_play_can_add():
 
 def test_balanced_rows_count_what_groups_multiply_by():
     """Factors for a share of 1/4 are 3 and -1, with a mean square of 3; for one of 3/4 they are 1/3 and -1, and 1/3."""
-    rows, bound = Terms(PROBLEM).balanced()
+    rows, bound = Terms(PROBLEM).rows_by_scale()
     raw, limits = constraint_rows(PROBLEM)
     left, right = np.sqrt(3.0 * np.sqrt(3.0)), np.sqrt(np.sqrt(1 / 3))
     unit = np.array([500.0, 60.0, *[60.0 * x for x in (left, left, right, right)]])
@@ -52,7 +52,7 @@ def test_balanced_rows_count_what_groups_multiply_by():
 def test_shares_that_are_to_be_estimated_count_as_equal():
     estimated = replace(PROBLEM, groups=(Groups("side", ["left", "right"]),))
     known = replace(PROBLEM, groups=(Groups("side", {"left": 0.5, "right": 0.5}),))
-    np.testing.assert_array_equal(Terms(estimated).balanced()[1], Terms(known).balanced()[1])
+    np.testing.assert_array_equal(Terms(estimated).rows_by_scale()[1], Terms(known).rows_by_scale()[1])
 
 
 @pytest.mark.parametrize("plays", [1, 2])
@@ -70,7 +70,7 @@ def test_the_default_step_knows_the_plays_and_that_a_play_is_of_one_item(plays):
 
 
 def test_where_everything_is_at_most_1_nothing_changes():
-    for made in (Terms.priced, Terms.balanced):
+    for made in (Terms.rows_by_reach, Terms.rows_by_scale):
         _nothing_changes(*made(Terms(Court().problem)))
 
 

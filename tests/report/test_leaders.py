@@ -7,13 +7,13 @@ from evenhand.experiments.concave_convex import study as concave_convex
 from evenhand.experiments.small_budgets import study as small_budgets
 from evenhand.experiments.square_cbwk import study as square_cbwk
 from evenhand.report.leaders import leads, least
-from evenhand.run.comparison import Paired
+from evenhand.run.comparison import PairedDifference
 
 
 def test_the_lead_has_the_interval_of_paired_differences():
     luck = np.random.default_rng(0).normal(size=10)
     ours, theirs = 2.0 + luck + np.linspace(0.0, 0.1, 10), 1.5 + luck
-    p = Paired.of("ours", "theirs", "reward", (ours - theirs) / 4.0, "low")
+    p = PairedDifference.of("ours", "theirs", "reward", (ours - theirs) / 4.0, "low")
     said = leads({"theirs": theirs, "ours": ours}, 4.0, "the most")
     assert said == (
         f"ours reaches {ours.mean() / 4:.1%} of the most, {100 * p.mean:.1f} points more than the next best, theirs "

@@ -4,7 +4,7 @@ from matplotlib.colors import same_color
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
 from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
-from evenhand.report.ends import apart
+from evenhand.report.ends import spread
 from evenhand.report.planes import preferences
 from evenhand.report.plots import Curve, over_sweep, save
 from evenhand.report.style import PALETTE
@@ -67,7 +67,7 @@ def test_places_are_moved_as_little_as_texts_need():
     luck = np.random.default_rng(0)
     for n in (1, 2, 7):
         at, tall = -np.sort(-luck.random(n)), luck.uniform(0.02, 0.1, n)
-        found = apart(at, tall)
+        found = spread(at, tall)
         gaps = (tall[1:] + tall[:-1]) / 2
         assert np.all(found[:-1] - found[1:] >= gaps - 1e-9)
         assert found[0] <= 1.0 - tall[0] / 2 + 1e-9

@@ -12,14 +12,14 @@ NAMES = ["resolving", "a policy with a name that needs more than one line beside
 
 def test_replicas_beyond_a_limit_are_counted_but_not_rounding():
     used = Column("used", "share", [np.array([1.0, 1.0 + 1e-12]), np.array([1.1, 0.9, 1.2])], "high", limit=1.0)
-    assert [used.over(i) for i in range(2)] == [0, 2]
+    assert [used.n_beyond(i) for i in range(2)] == [0, 2]
     floor = Column("shown", "share", [np.array([0.4, 0.6])], "low", limit=0.5)
-    assert floor.over(0) == 1
-    assert Column("gain", "share", [np.array([9.0])], "high").over(0) == 0
+    assert floor.n_beyond(0) == 1
+    assert Column("gain", "share", [np.array([9.0])], "high").n_beyond(0) == 0
     for unit in (1e-12, 1e12):
         small = Column("used", "", [unit * np.array([1.0, 1.0 + 1e-12, 1.01, np.nan])], "high", limit=unit)
-        assert small.over(0) == 1
-    assert Column("used", "", [np.array([0.0, 1e-15])], "high", limit=0.0).over(0) == 1
+        assert small.n_beyond(0) == 1
+    assert Column("used", "", [np.array([0.0, 1e-15])], "high", limit=0.0).n_beyond(0) == 1
 
 
 def test_what_is_beyond_a_limit_is_written_beside_its_panel(tmp_path):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from evenhand.core import pointers
-from evenhand.core.interpreter import by_name, reached
+from evenhand.core.interpreter import by_name, reachable_kernels
 from evenhand.core.kernel import Kernel, kernels
 from evenhand.run import blocks
 from evenhand.testing import check_compiled
@@ -39,7 +39,7 @@ def check_interpreted(policy, environment, **sizes):
 
 def _readable(view, patch):
     """The same view as compiled code reads it: with fields of records by name, and all methods that it may lack."""
-    for name, (_, otherwise) in pointers._TOLD.items():
+    for name, (_, otherwise) in pointers._NOTICES.items():
         if not hasattr(type(view), name):
             patch.setattr(type(view), name, otherwise, raising=False)
     for method in vars(type(view)).values():
@@ -51,7 +51,7 @@ def _readable(view, patch):
 
 def _interpret(kernel):
     """Let a kernel begin anew, and all that it calls: machine code, which checks no index, may be there already."""
-    for each in (kernel, *reached(kernel)):
+    for each in (kernel, *reachable_kernels(kernel)):
         each._to(each.begin)
 
 

@@ -115,7 +115,7 @@ def test_pointers_stay_where_a_solve_moves_no_array():
     mine = next(own for goal, own in zip(policy.goals, state.goals, strict=True) if plans(goal))
     mine.gap = mine.gap.copy()
     found.renew()
-    assert found.seen is None
+    assert found.next_views is None
     assert found._hold()
     assert found._held is not before
 
@@ -136,6 +136,6 @@ def test_views_are_alike_where_arrays_are_the_same_by_address():
 def test_prices_are_netted_as_sums_over_readings():
     rng = np.random.default_rng(0)
     q, o = rng.normal(size=(3, 2, 5)), rng.normal(size=(3, 2))
-    price, constant = entries.netted(q, o)
+    price, constant = entries.net_price(q, o)
     np.testing.assert_array_equal(price, q.sum(1, keepdims=True))
     np.testing.assert_array_equal(constant, o.sum(1, keepdims=True))

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.planning.mixing import Truth, Within as Inside, maximize
+from evenhand.planning.mixing import SetLimit as Inside, Truth, maximize
 from evenhand.problem import Budget, Within
 from evenhand.problem.constraints import constraint_rows, regions, stated_rows
 from evenhand.run import opt, opt_without_contexts

@@ -91,7 +91,7 @@ def test_ctrl_c_while_kept_cells_are_read_ends_a_sweep(tmp_path, monkeypatch, la
     """Also where it comes while the last of them is read."""
     courts = {ride: court(ride) for ride in (0.05, 0.1, 0.2)}
     sweep(blind, "rides", {0.05: courts[0.05]}, replicas=2, out=tmp_path, progress=False)
-    ran, read, whole = [], [], sweeps.once
+    ran, read, whole = [], [], sweeps.load_or_run
 
     def pressed(place, policy, *rest):
         read.append(policy.name)
@@ -99,8 +99,8 @@ def test_ctrl_c_while_kept_cells_are_read_ends_a_sweep(tmp_path, monkeypatch, la
             os.kill(os.getpid(), signal.SIGINT)
         return whole(place, policy, *rest)
 
-    monkeypatch.setattr(sweeps, "once", pressed)
-    monkeypatch.setattr(sweeps, "watched", lambda *a, **k: ran.append(a))
+    monkeypatch.setattr(sweeps, "load_or_run", pressed)
+    monkeypatch.setattr(sweeps, "simulate_here", lambda *a, **k: ran.append(a))
     found = sweep(blind, "rides", courts, replicas=2, out=tmp_path, progress=False)
     assert not ran
     assert not found.finished

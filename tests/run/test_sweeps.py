@@ -109,8 +109,8 @@ def test_what_has_finished_is_read_and_not_run_again(alone, tmp_path, monkeypatc
     half = {at: GRID[at] for at in list(GRID)[:2]}
     eh.sweep(some, ("rides", "tolerance"), half, replicas=3, seed=4, out=tmp_path, progress=False)
     assert len(list(tmp_path.glob("*.npz"))) == 4
-    run, whole = [], sweeps.watched
-    monkeypatch.setattr(sweeps, "watched", lambda policy, *a, **k: run.append(policy.name) or whole(policy, *a, **k))
+    run, whole = [], sweeps.simulate_here
+    monkeypatch.setattr(sweeps, "simulate_here", lambda policy, *a, **k: run.append(policy.name) or whole(policy, *a, **k))
     same(eh.sweep(some, ("rides", "tolerance"), GRID, replicas=3, seed=4, out=tmp_path, progress=False), alone)
     assert run == ["resolving", "uniform"] * 2
     same(eh.sweep(some, ("rides", "tolerance"), GRID, replicas=3, seed=4, out=tmp_path, progress=False), alone)
@@ -150,7 +150,7 @@ def test_a_trace_that_cannot_be_written_leaves_nothing_in_the_folder(tmp_path, m
 
 
 def test_a_sweep_ends_with_the_cell_that_was_cut_off(monkeypatch):
-    whole = sweeps.watched
+    whole = sweeps.simulate_here
 
     def cut(policy, environment, **kept):
         trace = whole(policy, environment, **kept)
@@ -158,7 +158,7 @@ def test_a_sweep_ends_with_the_cell_that_was_cut_off(monkeypatch):
             object.__setattr__(trace, "finished", False)
         return trace
 
-    monkeypatch.setattr(sweeps, "watched", cut)
+    monkeypatch.setattr(sweeps, "simulate_here", cut)
     courts = {x: court(x) for x in (0.05, 0.1, 0.2)}
     found = eh.sweep(blind, "rides", courts, replicas=2, progress=False)
     assert list(found.comparisons) == [0.05, 0.1]

@@ -108,7 +108,7 @@ def ties(worth: Floats, free: Bools, r: int) -> tuple[float, float, int]:
 
 
 @kernel
-def nothing_played(playable: Bools, n_plays: int) -> tuple[Ints, Floats, Floats]:
+def empty_plays(playable: Bools, n_plays: int) -> tuple[Ints, Floats, Floats]:
     """Plays, propensities and a lottery for a round without plays, to be filled in, `(A)->(P),(P),(A)`."""
     plays, propensities = np.empty((len(playable), n_plays), np.int64), np.empty((len(playable), n_plays))
     for r in range(len(playable)):
@@ -118,7 +118,7 @@ def nothing_played(playable: Bools, n_plays: int) -> tuple[Ints, Floats, Floats]
 
 
 @kernel
-def drawn(chances: Floats, free: Bools, u: Floats, i: int) -> Ints:
+def draw_free(chances: Floats, free: Bools, u: Floats, i: int) -> Ints:
     """Draw a free candidate in proportion to weights, `(A),(A),(P)->()`; -1 if none is free.
 
     The weights become chances in place. If all free candidates have weight 0, the draw is uniform.
@@ -179,11 +179,11 @@ def draw(
     weights: Floats, playable: Bools, worst: Floats, left: Floats, u: Floats, n_plays: int
 ) -> tuple[Ints, Floats, Floats]:
     """Draw in proportion to weights, place by place without replacement, `(A),(A),(A,d),(d),(P)->(P),(P),(A)`."""
-    plays, propensities, lottery = nothing_played(playable, n_plays)
+    plays, propensities, lottery = empty_plays(playable, n_plays)
     free, left, chances = playable.copy(), left.copy(), np.empty(playable.shape)
     for i in range(n_plays):
         copy_to(chances, weights)
-        played = drawn(chances, free, u, i)
+        played = draw_free(chances, free, u, i)
         if i == 0:
             copy_to(lottery, chances)
         settle(plays, propensities, i, played, chances, worst, free, left)

@@ -19,8 +19,8 @@ __all__ = [
     "Warms",
     "Worth",
     "behind",
+    "exposure_reader",
     "greedy",
-    "hearing",
 ]
 
 
@@ -143,7 +143,7 @@ def greedy(choice: Choice) -> bool:
     return getattr(choice, "greedy", False)
 
 
-def hearing(choice: Choice) -> Hears | None:
+def exposure_reader(choice: Choice) -> Hears | None:
     """Return the choice if it uses exposures, else None."""
     if has(choice, MayHear) and not choice.hears:
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.choices._shared import fits, nothing_played, use_up
+from evenhand.choices._shared import empty_plays, fits, use_up
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.kernel import kernel
 from evenhand.core.signatures import checked
@@ -17,7 +17,7 @@ from evenhand.core.validate import whole
 @kernel
 def _next(playable: Bools, worst: Floats, left: Floats, t: Floats, n_plays: int) -> tuple[Ints, Floats, Floats]:
     """The next P candidates, from t P mod A on, that are playable and fit together, `(A),(A,d),(d),()->(P),(P),(A)`."""
-    plays, propensities, lottery = nothing_played(playable, n_plays)
+    plays, propensities, lottery = empty_plays(playable, n_plays)
     candidates, left = playable.shape[1], left.copy()
     for r in range(len(t)):
         made, first = 0, int(t[r]) * n_plays

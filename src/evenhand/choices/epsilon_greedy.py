@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, copy_to, drawn, nothing_played, settle, ties
+from evenhand.choices._shared import add_up, copy_to, draw_free, empty_plays, settle, ties
 from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -33,11 +33,11 @@ def _weigh(worth: Floats, free: Bools, epsilon: float) -> Floats:
 def _draw(
     mean: Floats, bonus: Floats, playable: Bools, worst: Floats, left: Floats, epsilon: float, u: Floats, n_plays: int
 ) -> tuple[Ints, Floats, Floats]:
-    plays, propensities, lottery = nothing_played(playable, n_plays)
+    plays, propensities, lottery = empty_plays(playable, n_plays)
     free, left, worth = playable.copy(), left.copy(), add_up(mean + bonus)
     for i in range(n_plays):
         chances = _weigh(worth, free, epsilon)
-        played = drawn(chances, free, u, i)
+        played = draw_free(chances, free, u, i)
         if i == 0:
             copy_to(lottery, chances)
         settle(plays, propensities, i, played, chances, worst, free, left)

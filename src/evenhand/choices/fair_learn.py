@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, check_candidates, count_plays, fits, nothing_played, ties, use_up
+from evenhand.choices._shared import add_up, check_candidates, count_plays, empty_plays, fits, ties, use_up
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
@@ -39,7 +39,7 @@ def _fill(
 
     One number draws all ties, as in `TopK`.
     """
-    plays, propensities, lottery = nothing_played(playable, k)
+    plays, propensities, lottery = empty_plays(playable, k)
     worth, free, left = add_up(mean + bonus), playable.copy(), left.copy()
     for r in range(len(mean)):
         luck = u[r, 0]

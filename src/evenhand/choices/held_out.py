@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Worth, behind, greedy, hearing
+from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Worth, behind, exposure_reader, greedy
 from evenhand.choices.random import Random
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -69,7 +69,7 @@ class Around(Protocol):
 
     @cached_property
     def _hears(self) -> Hears | None:
-        return hearing(self.then)
+        return exposure_reader(self.then)
 
 
 def check_one_play(field: str, then: Choice) -> None:

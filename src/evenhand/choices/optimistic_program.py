@@ -18,7 +18,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts, number, numbers
 from evenhand.numerics.precision import total
 from evenhand.numerics.simplex import enter_where_least, maximize, share_alike, sizes, start_at
-from evenhand.objectives.base import Objective, sloped
+from evenhand.objectives.base import Objective, point_and_slope
 from evenhand.sets.base import ConvexSet
 
 ROUNDS = 60
@@ -268,7 +268,7 @@ def _touch(objective: Objective, cuts: Cuts, u: Floats, start: Floats, steepest:
     except InvalidInput:  # some are outside the domain
         slope = np.full(here.shape, np.inf)
     for i in np.flatnonzero(~(np.abs(slope).max(1) <= steepest)):
-        here[i], slope[i] = sloped(objective.supergradient, here[i], start, steepest)
+        here[i], slope[i] = point_and_slope(objective.supergradient, here[i], start, steepest)
     at = mine, cuts.n_slopes[mine]
     cuts.slope[at], cuts.top[at] = slope, objective.value(here) - (slope * here).sum(1)
     cuts.n_slopes[mine] += 1
@@ -374,12 +374,12 @@ class OptimisticProgram:
     def start(self, n_replicas: int) -> OptimisticProgramState:
         wanted = np.tile(self._start, (n_replicas, 1))
         return OptimisticProgramState(
-            np.zeros((n_replicas, self.candidates)), wanted, np.zeros((n_replicas, self._placed))
+            np.zeros((n_replicas, self.candidates)), wanted, np.zeros((n_replicas, self._n_coordinates))
         )
 
     def pick(self, state: OptimisticProgramState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         check_candidates("OptimisticProgram", self.candidates, worth)
-        m, placed, budgets = len(self.start_at), self._placed, len(self.bound)
+        m, placed, budgets = len(self.start_at), self._n_coordinates, len(self.bound)
         if worth.mean.shape[1] != 2 * (m + placed) + budgets:
             expected = f"2 ({m} + {placed}) + {budgets}, both ends of outcomes and one of budgets"
             raise InvalidInput("readings", expected, worth.mean.shape[1])
@@ -411,7 +411,7 @@ class OptimisticProgram:
         go_on(decision, state.lottery, state.wanted, state.placed)
 
     @cached_property
-    def _placed(self) -> int:
+    def _n_coordinates(self) -> int:
         return sum(region.dim for region in self.regions)
 
     @cached_property

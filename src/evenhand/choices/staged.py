@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth, behind, greedy, hearing
+from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth, behind, exposure_reader, greedy
 from evenhand.choices.random import Random
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -140,7 +140,7 @@ class Staged:
         )
 
     def view(self, state: StagedState) -> Any:
-        if self._following:
+        if self._followers:
             return None
         warmup, then = view_of(self._warmup, state.warmup), view_of(self.then, state.then)
         if self.rounds == 0 or then is None:
@@ -150,19 +150,19 @@ class Staged:
     @property
     def goes_on(self) -> bool:
         """Whether one of the two choices continues from its decisions."""
-        return bool(self._following)
+        return bool(self._followers)
 
     def on_decision(self, state: StagedState, decision: Decision) -> None:
-        for stage, choice in self._following:
+        for stage, choice in self._followers:
             choice.on_decision(getattr(state, stage), decision)
 
     @property
     def hears(self) -> bool:
         """Whether one of the two choices listens to exposures."""
-        return bool(self._hearing)
+        return bool(self._exposure_readers)
 
     def on_outcome(self, state: StagedState, decision: Decision, exposed: Bools | None) -> None:
-        for stage, choice in self._hearing:
+        for stage, choice in self._exposure_readers:
             choice.on_outcome(getattr(state, stage), decision, exposed)
 
     @cached_property
@@ -172,12 +172,12 @@ class Staged:
         return self.then.at_random() if isinstance(self.then, Warms) else Random(n_plays=self.then.n_plays)
 
     @cached_property
-    def _following(self) -> list[tuple[str, Follows]]:
+    def _followers(self) -> list[tuple[str, Follows]]:
         """The choices that continue from their decisions, cached because checking a protocol is slow."""
         stages = (("warmup", self._warmup), ("then", self.then))
         return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows) and choice.goes_on]
 
     @cached_property
-    def _hearing(self) -> list[tuple[str, Hears]]:
+    def _exposure_readers(self) -> list[tuple[str, Hears]]:
         stages = (("warmup", self._warmup), ("then", self.then))
-        return [(stage, told) for stage, choice in stages if (told := hearing(choice)) is not None]
+        return [(stage, told) for stage, choice in stages if (told := exposure_reader(choice)) is not None]

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from evenhand.choices._shared import TIE, fits, nothing_played, use_up
+from evenhand.choices._shared import TIE, empty_plays, fits, use_up
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.signatures import checked
@@ -76,7 +76,7 @@ def top(
     was played or no longer fits; loops over candidates then have no branches that processors cannot foresee.
     """
     gain, planned, heat = mix
-    plays, propensities, lottery = nothing_played(playable, k)
+    plays, propensities, lottery = empty_plays(playable, k)
     worth, best, left, limited = np.empty(mean.shape[2]), np.empty(k), left.copy(), left.shape[1] > 0
     names, free, chance = np.empty(len(worth), np.int64), np.empty(len(worth)), np.empty(len(worth))
     for r in range(len(mean)):

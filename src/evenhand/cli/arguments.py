@@ -159,9 +159,9 @@ def refuse_swapped(o: argparse.Namespace) -> None:
         for value in values if isinstance(values, list) else [values]:
             if action.dest != "store" and _STORE.match(str(value)):
                 from evenhand.core.errors import InvalidInput
-                from evenhand.live.log.store import shown_url
+                from evenhand.live.log.store import url_text
 
-                got = f"{shown_url(store)}, and a store as {action.metavar}; the order is: {_order(o.parser)}"
+                got = f"{url_text(store)}, and a store as {action.metavar}; the order is: {_order(o.parser)}"
                 raise InvalidInput("store", "one such as sqlite:///email.db", got)
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeVar
 
 from evenhand.cli import campaigns, logs, serve, setup, simulations, stores, systems
 from evenhand.cli.arguments import refuse_swapped
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.experiments.experiment import discover
 from evenhand.version import __version__
 
@@ -90,7 +90,7 @@ class Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            guess = meant(value, action.choices or ())
+            guess = suggestion(value, action.choices or ())
             raise argparse.ArgumentError(action, f"{error.message}{guess}") from None
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> object:
@@ -109,7 +109,7 @@ class Parser(argparse.ArgumentParser):
     def refuse(self, rest: Sequence[str]) -> NoReturn:
         """Exit with an error about the first unknown argument."""
         known = [option.lstrip("-") for option in self._option_string_actions]
-        guess = meant(rest[0].split("=")[0].lstrip("-"), known).replace("mean ", "mean --")
+        guess = suggestion(rest[0].split("=")[0].lstrip("-"), known).replace("mean ", "mean --")
         given = textwrap.shorten(" ".join(rest), 200)
         self.error(f"unrecognized arguments: {given}{guess if rest[0].startswith('-') else ''}")
 

@@ -135,7 +135,7 @@ def _add_pool(commands: Commands) -> None:
 
 def _serve(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.tokens import Tokens
-    from evenhand.live.http.start import STOPPED, Address, Opening, names_of, serve_files
+    from evenhand.live.http.start import STOPPED, Address, OpenOptions, names_of, serve_files
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
@@ -151,7 +151,7 @@ def _serve(o: argparse.Namespace) -> int:
     names = names if o.problem else names_of(o.store, o.campaign)
     if len(names) > 1 and (o.learn_from or o.encode_as):
         o.parser.error("--learn-from and --encode-as are for a single campaign")
-    opening = Opening(
+    opening = OpenOptions(
         log_path=o.learn_from or o.encode_as,
         learn=o.learn_from is not None if o.weight is None else o.weight,
         switch=o.switch,

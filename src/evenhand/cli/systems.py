@@ -40,10 +40,10 @@ def add(commands: Commands) -> None:
 
 def _systems(o: argparse.Namespace) -> int:
     from evenhand.core.catalogue import catalogue, describe, of_name, parts
-    from evenhand.core.kinds import wanted
+    from evenhand.core.kinds import read_words
 
     if o.wanted is not None:
-        words = wanted(o.wanted)
+        words = read_words(o.wanted)
         recipes = by_use(catalogue("recipe"))
         fitting = [s for s in recipes if s.fit and all(word in s.fit.words for word in words)]
         print(_as_json(fitting) if o.json else "\n".join(_suited(words, recipes, fitting)))

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, Literal
 from urllib.parse import quote
 
-from evenhand.client.entries import Deciding, Observing, Outcomes, Refusal, named, refusal, stated
+from evenhand.client.entries import Deciding, Observing, Outcomes, Refusal, decision_field, fields_with_values, refusal
 from evenhand.client.requests import Sender
 from evenhand.core.errors import InvalidInput
 
@@ -157,7 +157,7 @@ class Client:
 
     def cancel(self, decision: int | str) -> bool:
         """Cancel a decision that did not take effect, by its number or its key; returns whether that is new."""
-        return self._is_new("cancel", named(decision))
+        return self._is_new("cancel", decision_field(decision))
 
     def find(self, decision: int | str) -> dict[str, Any]:
         """Return a decision with its case, its state and its events, by its number or its key."""
@@ -217,7 +217,7 @@ class Client:
             expected: the `mark` of a report, from which this switches.
         """
         asked = {"problem": problem, "why": why, "by": by, "expected": expected}
-        return self._sender.send("POST", "switch", stated(asked))
+        return self._sender.send("POST", "switch", fields_with_values(asked))
 
     def erase(
         self, keys: Sequence[str] | None = None, *, before: date | None = None, why: str, by: str | None = None
@@ -233,7 +233,7 @@ class Client:
             why, by: as for `pause`; no personal data of the erased.
         """
         asked = {"keys": keys, "before": None if before is None else before.isoformat(), "why": why, "by": by}
-        found = self._sender.send("POST", "erase", stated(asked))
+        found = self._sender.send("POST", "erase", fields_with_values(asked))
         return Erased(
             erased=int(found["erased"]),
             waiting=int(found["waiting"]),
@@ -242,7 +242,7 @@ class Client:
         )
 
     def _is_new(self, route: str, asked: Mapping[str, Any]) -> bool:
-        return bool(self._sender.send("POST", route, stated(asked))["new"])
+        return bool(self._sender.send("POST", route, fields_with_values(asked))["new"])
 
 
 def _decision(found: Mapping[str, Any]) -> Decision:

@@ -34,7 +34,7 @@ class Deciding:
     def body(self) -> dict[str, Any]:
         """Return the body of the request."""
         more = {"offered": self.offered, "known": self.known, "frozen": self.frozen or None}
-        return {"key": self.key, "case": dict(self.case), **stated(more)}
+        return {"key": self.key, "case": dict(self.case), **fields_with_values(more)}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Observing:
 
     def body(self) -> dict[str, Any]:
         """Return the body of the request."""
-        return {**named(self.decision), "outcomes": self.outcomes, "revise": self.revise}
+        return {**decision_field(self.decision), "outcomes": self.outcomes, "revise": self.revise}
 
 
 def refusal(answer: Mapping[str, Any]) -> Refusal | None:
@@ -72,11 +72,11 @@ def refusal(answer: Mapping[str, Any]) -> Refusal | None:
     return RequestRefused(status, text, answer.get("field"), lost=answer.get("state") == "lost")
 
 
-def named(decision: int | str) -> dict[str, int | str]:
+def decision_field(decision: int | str) -> dict[str, int | str]:
     """Return the field of a body that names a decision, by its number or its key."""
     return {"key" if isinstance(decision, str) else "id": decision}
 
 
-def stated(asked: Mapping[str, Any]) -> dict[str, Any]:
+def fields_with_values(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a body that have a value."""
     return {name: value for name, value in asked.items() if value is not None}

@@ -70,7 +70,7 @@ class Sender:
         response = self._response(method, path, body)
         found = _object(response)
         if not response.is_success or found is None:
-            raise _refused(response)
+            raise _refusal(response)
         return found
 
     def send_each(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ class Sender:
         response = self._response("POST", path, list(bodies))
         found = _json(response)
         if not response.is_success or not isinstance(found, list):
-            raise _refused(response)
+            raise _refusal(response)
         return found
 
     def _response(self, method: str, path: str, body: object) -> httpx.Response:
@@ -164,7 +164,7 @@ def _object(response: httpx.Response) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _refused(response: httpx.Response) -> RequestRefused:
+def _refusal(response: httpx.Response) -> RequestRefused:
     """Return the error of an answer that is not the one asked for."""
     answer = _object(response) or {}
     text = str(answer.get("error", "an answer that is not JSON"))

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Union
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import closest, exported, snake, unknown_key
+from evenhand.core.registry import closest, exports, snake, unknown_key
 from evenhand.core.types import Floats
 
 KIND = "kind"  # the key by which a table names a part
@@ -75,14 +75,14 @@ got an unknown key (did you mean outcomes?)
     found = {name: value for name, value in given.items() if name in known}
     for key, value in values.items():
         if key not in open_:
-            raise unknown_key(f"{where}.{key}", [n for n in open_ if can_be_written(known[n].hint)], key)
+            raise unknown_key(f"{where}.{key}", [n for n in open_ if is_writable(known[n].hint)], key)
         found[key] = read(f"{where}.{key}", value, known[key].hint, given)
     for name in open_:
         if known[name].needed and name not in found:
             named = f"{where}.{name}"
-            if not can_be_written(known[name].hint):
+            if not is_writable(known[name].hint):
                 raise InvalidInput(named, "an argument that a file can give", f"{part.__name__}, which needs Python")
-            raise InvalidInput(named, f"{described(known[name].hint)}, as {part.__name__} needs one", "nothing")
+            raise InvalidInput(named, f"{describe(known[name].hint)}, as {part.__name__} needs one", "nothing")
     try:
         return part(**found)
     except InvalidInput as error:
@@ -100,7 +100,7 @@ def read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
     """
     found = _read(field, value, hint, given)
     if found is _NO:
-        raise InvalidInput(field, described(hint), repr(value))
+        raise InvalidInput(field, describe(hint), repr(value))
     return found
 
 
@@ -117,22 +117,22 @@ def finite(value: Any) -> float | None:
     return x if math.isfinite(x) else None
 
 
-def can_be_written(hint: Any) -> bool:
+def is_writable(hint: Any) -> bool:
     """Whether a file can give a value of this type.
 
-    >>> can_be_written(float | None), can_be_written(typing.Callable[[int], int])
+    >>> is_writable(float | None), is_writable(typing.Callable[[int], int])
     (True, False)
     """
-    return _described(hint) != ""
+    return _describe(hint) != ""
 
 
-def described(hint: Any) -> str:
+def describe(hint: Any) -> str:
     """Return a type in words, for messages.
 
-    >>> described(tuple[float, ...]), described(Literal["row", "net"] | None)
+    >>> describe(tuple[float, ...]), describe(Literal["row", "net"] | None)
     ('a list of finite numbers', "one of 'row', 'net'")
     """
-    return _described(hint) or "nothing that a file can give"
+    return _describe(hint) or "nothing that a file can give"
 
 
 def kinds(hint: Any) -> dict[str, Any]:
@@ -148,13 +148,13 @@ def kinds(hint: Any) -> dict[str, Any]:
     package = ".".join(hint.__module__.split(".")[:2])
     return {
         name: part
-        for name, part in exported(package).items()
+        for name, part in exports(package).items()
         if inspect.isclass(part)
         and all(hasattr(part, n) or n in getattr(part, "__dataclass_fields__", {}) for n in wanted)
     }
 
 
-def _described(hint: Any, many: bool = False) -> str:
+def _describe(hint: Any, many: bool = False) -> str:
     simple = {float: "finite number", int: "whole number", str: "text"}
     if hint in simple:
         return f"{simple[hint]}s" if many else f"a {simple[hint]}"
@@ -166,14 +166,14 @@ def _described(hint: Any, many: bool = False) -> str:
     if origin in (Union, types.UnionType):
         if date in inner:
             return "dates or numbers" if many else "a date or a number"
-        return " or ".join(filter(None, (_described(h, many) for h in inner if h is not type(None))))
+        return " or ".join(filter(None, (_describe(h, many) for h in inner if h is not type(None))))
     if origin in (tuple, Sequence):
-        each = list(dict.fromkeys(_described(h, many=True) for h in inner if h is not ...))
+        each = list(dict.fromkeys(_describe(h, many=True) for h in inner if h is not ...))
         return f"{'lists' if many else 'a list'} of {' and '.join(each)}" if all(each) else ""
     if _is_numbers(hint):  # of some versions of NumPy an alias, whose origin is no class
         return "lists of finite numbers" if many else "a list of finite numbers, or of such lists"
     if origin is not None and issubclass(origin, Mapping):
-        each = [_described(h, many=True) for h in inner[1:]]
+        each = [_describe(h, many=True) for h in inner[1:]]
         return f"a table of {each[0]}" if all(each) else ""
     if _is_part(hint):
         named = list(kinds(hint))
@@ -194,7 +194,7 @@ def _read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
         named = [h for h in inner if isinstance(value, dict) and _is_part(h) and value.get(KIND) in kinds(h)]
         found = (_read(field, value, h, given) for h in named or inner if h is not type(None))
         return next((z for z in found if z is not _NO), _NO)
-    if origin is tuple or (origin is Sequence and can_be_written(hint)):
+    if origin is tuple or (origin is Sequence and is_writable(hint)):
         return _read_list(field, value, inner if origin is tuple else (*inner, ...), given)
     if _is_numbers(hint):
         return _read_numbers(value)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kinds import KINDS, Fit, fit
-from evenhand.core.registry import exported, meant, samples, snake
+from evenhand.core.registry import exports, samples, snake, suggestion
 from evenhand.core.signatures import checked
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def catalogue(kind: str = "") -> list[System]:
     >>> [s.name for s in catalogue("recipe")][:2]
     ['cab_ucb', 'cab_ts']
     """
-    return sorted(_marked(kind), key=lambda s: (s.id[:1], int(s.id[1:]), s.kind, s.name))
+    return sorted(_systems(kind), key=lambda s: (s.id[:1], int(s.id[1:]), s.kind, s.name))
 
 
 def parts(kind: str) -> list[System]:
@@ -73,7 +73,7 @@ def parts(kind: str) -> list[System]:
     >>> "TopK" in [s.name for s in parts("choice")]
     True
     """
-    plain = () if kind in _RESULTS else (s for s in _unmarked(kind) if _is_part(s))
+    plain = () if kind in _RESULTS else (s for s in _other_parts(kind) if _is_part(s))
     return sorted([*catalogue(kind), *plain], key=lambda s: s.name.lower())
 
 
@@ -82,7 +82,7 @@ def _is_part(system: System) -> bool:
     return inspect.isclass(thing) and not issubclass(thing, tuple)
 
 
-def _marked(only: str = "") -> Iterator[System]:
+def _systems(only: str = "") -> Iterator[System]:
     for place, kind in KINDS.items():
         if only not in ("", kind):
             continue
@@ -115,11 +115,11 @@ def of_name(name: str) -> list[System]:
     >>> [s.kind for s in of_name("pgd")]
     ['recipe']
     """
-    there = [*catalogue(), *_unmarked()]
+    there = [*catalogue(), *_other_parts()]
     wanted = name.replace("-", "_").lower()
     found = [p for p in there if wanted in (p.name.lower(), snake(p.name))]
     if not found:
-        guess = _SAMPLED if samples(name) else meant(name, sorted({snake(p.name) for p in there}))
+        guess = _SAMPLED if samples(name) else suggestion(name, sorted({snake(p.name) for p in there}))
         raise InvalidInput("system", "a name from `evenhand systems`", f"{name}{guess}")
     return found
 
@@ -133,19 +133,19 @@ def describe(name: str) -> str:
     >>> print(describe("pgd").splitlines()[0])
     recipe pgd, by Chzhen et al. 2023, Box B; Lemmas 1 and 2
     """
-    return "\n\n".join(_described(p) for p in of_name(name))
+    return "\n\n".join(_describe(p) for p in of_name(name))
 
 
-def _unmarked(only: str = "") -> Iterator[System]:
+def _other_parts(only: str = "") -> Iterator[System]:
     """Exported parts that are not named systems, such as choices."""
     for place, kind in KINDS.items():
         if only in ("", kind) and hasattr(importlib.import_module(place), "__all__") and kind != "experiment":
-            for part in exported(place).values():
+            for part in exports(place).values():
                 if not hasattr(part, "__named__") and inspect.getdoc(part):
                     yield System("", part.__name__, kind, part.__module__, "", says(part), None)
 
 
-def _described(system: System) -> str:
+def _describe(system: System) -> str:
     origin = f", by {system.source}" if system.source else ""
     fits = f"fits: {system.fit}\n\n" if system.fit else ""
     part = _thing(system)

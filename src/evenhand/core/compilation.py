@@ -11,7 +11,7 @@ from evenhand.core.progress import SCREEN, Screen
 AFTER = 3.0  # seconds of compiling before the first line
 
 
-class Compiling:
+class CompileProgress:
     """The kernels that are compiled, and those that are due; the time is left out of the rates of other work.
 
     Args:
@@ -19,7 +19,7 @@ class Compiling:
         clock: returns seconds.
 
     >>> import sys
-    >>> compiling = Compiling(Screen(sys.stdout), iter([0.0, 9.0, 9.0, 18.0]).__next__)
+    >>> compiling = CompileProgress(Screen(sys.stdout), iter([0.0, 9.0, 9.0, 18.0]).__next__)
     >>> compiling.expect({"solve": 8.0, "update": 8.0})
     >>> with compiling.watch("solve", 8.0):
     ...     pass  # 9 seconds
@@ -78,4 +78,4 @@ class Compiling:
             self._screen.show(line, at_once=True)
 
 
-COMPILING = Compiling()
+COMPILE_PROGRESS = CompileProgress()

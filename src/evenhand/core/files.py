@@ -46,7 +46,7 @@ def replacement(out: Path, mode: int = 0o666) -> Iterator[Path]:
         yield out
         return
     remove_parts(out.parent)
-    with _locked(out, mode) as (part, lock):
+    with _create_and_lock(out, mode) as (part, lock):
         try:
             yield part
             with part.open("rb") as file:
@@ -80,7 +80,7 @@ def _remove(part: Path) -> None:
 
 
 @contextmanager
-def _locked(out: Path, mode: int) -> Iterator[tuple[Path, int | None]]:
+def _create_and_lock(out: Path, mode: int) -> Iterator[tuple[Path, int | None]]:
     """Make a file of a name that no other ever had, and hold its lock as long as it is written; None without locks."""
     while True:
         part = out.with_name(f".{out.name}.{secrets.token_hex(4)}{_END}")
@@ -100,19 +100,19 @@ def _locked(out: Path, mode: int) -> Iterator[tuple[Path, int | None]]:
         os.close(file)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run.
 
-    >>> quoted("=1+1"), quoted("a=1")
+    >>> quote("=1+1"), quote("a=1")
     ("'=1+1", 'a=1')
     """
     return f"'{text}" if text.startswith(RUN) else text
 
 
-def quoted_cell(text: str) -> str:
-    """Quote a text as `quoted` does, but leave one that is a plain number, which a spreadsheet reads and does not run.
+def quote_cell(text: str) -> str:
+    """Quote a text as `quote` does, but leave one that is a plain number, which a spreadsheet reads and does not run.
 
-    >>> quoted_cell("-5.2"), quoted_cell("-5,2 %"), quoted_cell("-5.2+B"), quoted_cell("-inf")
+    >>> quote_cell("-5.2"), quote_cell("-5,2 %"), quote_cell("-5.2+B"), quote_cell("-inf")
     ('-5.2', '-5,2 %', "'-5.2+B", "'-inf")
     """
-    return text if _NUMBER.fullmatch(text) else quoted(text)
+    return text if _NUMBER.fullmatch(text) else quote(text)

@@ -14,13 +14,13 @@ _within, _usual = 0, 0.0
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_collection() -> Iterator[None]:
     """Keep Python from looking for garbage cycles while thousands of objects are made that are all needed.
 
     It looks through all objects of the process every time that their number has grown by a part, which takes as long as
     to read the objects from JSON. Garbage without cycles is freed at once as ever.
 
-    >>> with uncollected():
+    >>> with pause_collection():
     ...     gc.isenabled()
     False
     """

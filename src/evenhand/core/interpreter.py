@@ -58,24 +58,24 @@ def names(function: Any) -> Iterator[tuple[str, Any]]:
             yield name, function.__globals__[name]
 
 
-def reached(kernel: Any) -> list[Any]:
+def reachable_kernels(kernel: Any) -> list[Any]:
     """The kernels that are compiled with a kernel, which is one of them if it calls itself."""
     found: list[Any] = []
     ahead = [kernel]
     while ahead:
-        for value in called(ahead.pop()):
+        for value in callees(ahead.pop()):
             if not any(value is one for one in found):
                 found.append(value)
                 ahead.append(value)
     return found
 
 
-def called(kernel: Any) -> list[Any]:
+def callees(kernel: Any) -> list[Any]:
     """The kernels that a kernel names."""
-    return [value for _, value in named(kernel.py_func) if hasattr(value, "py_func")]
+    return [value for _, value in global_values(kernel.py_func) if hasattr(value, "py_func")]
 
 
-def named(function: Any) -> Iterator[tuple[str, Any]]:
+def global_values(function: Any) -> Iterator[tuple[str, Any]]:
     """Yield the values of a function's names: globals, and attributes of modules."""
     every = sorted({name for code in codes(function.__code__) for name in code.co_names})
     for name, value in names(function):
@@ -100,7 +100,7 @@ def _exact(code: CodeType) -> CodeType:
     return code.replace(co_consts=tuple(constants))
 
 
-def _defined(name: str) -> Callable[..., Any]:
+def _total_function(name: str) -> Callable[..., Any]:
     """A function of `math` that is an infinity or NaN where that of `math` raises an error."""
     usual, everywhere = getattr(math, name), getattr(np, name)
 
@@ -114,7 +114,7 @@ def _defined(name: str) -> Callable[..., Any]:
 
 
 PLAIN = Interpreter(lambda code: code, {})
-_MATH = SimpleNamespace(**{**vars(math), **{name: _defined(name) for name in _UNDEFINED}})
+_MATH = SimpleNamespace(**{**vars(math), **{name: _total_function(name) for name in _UNDEFINED}})
 CAREFUL = Interpreter(_exact, {"math": _MATH, "float": np.float64})
 
 

@@ -26,10 +26,10 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 import numpy as np
 
-from evenhand.core.compilation import COMPILING
+from evenhand.core.compilation import COMPILE_PROGRESS
 from evenhand.core.errors import InvalidInput
 from evenhand.core.garbage import short_turns
-from evenhand.core.interpreter import CAREFUL, PLAIN, by_name, codes, exact, reached, result
+from evenhand.core.interpreter import CAREFUL, PLAIN, by_name, codes, exact, reachable_kernels, result
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -116,7 +116,7 @@ class Kernel(partial[Any]):
     @cached_property
     def price(self) -> float:
         """The seconds of a core that compiling should take."""
-        functions = [self, *(z for z in reached(self) if z is not self)]
+        functions = [self, *(z for z in reachable_kernels(self) if z is not self)]
         return PRICE * sum(len(code.co_code) for z in functions for code in codes(z.py_func.__code__))
 
     def compile(self) -> Any:
@@ -196,7 +196,7 @@ class Tenancy:
         self._is_due = self._is_due or (loaded and expected > self.price)
         self._limit = min(1.5 * expected, self.price) if loaded else 1.5 * expected
         if background is None:
-            return self._is_due or (loaded and self._kernel.code.is_kept(arguments))
+            return self._is_due or (loaded and self._kernel.code.is_on_disk(arguments))
         if _process.loaded:
             background.ask(self._kernel, arguments, self._is_due)
         return False
@@ -284,13 +284,13 @@ class _Process:
         return self.took / self.stated if self.stated > 0.5 else 1.0
 
 
-def chosen(value: str | None, disabled: str | None) -> Way:
+def way_of(value: str | None, disabled: str | None) -> Way:
     """The way to run kernels that the environment sets by `EVENHAND_KERNELS` and `NUMBA_DISABLE_JIT`.
 
     Raises:
         InvalidInput: there is no such way.
 
-    >>> chosen(None, "1"), chosen("compiled", None)
+    >>> way_of(None, "1"), way_of("compiled", None)
     ('interpreted', 'compiled')
     """
     if disabled not in (None, "", "0"):
@@ -300,7 +300,7 @@ def chosen(value: str | None, disabled: str | None) -> Way:
     return cast(Way, value or "auto")
 
 
-_process = _Process(chosen(os.environ.get("EVENHAND_KERNELS"), os.environ.get("NUMBA_DISABLE_JIT")))
+_process = _Process(way_of(os.environ.get("EVENHAND_KERNELS"), os.environ.get("NUMBA_DISABLE_JIT")))
 
 
 def code_of(function: Callable[..., Any]) -> Any:
@@ -339,7 +339,7 @@ class Outlook:
         if _process.way == "auto" and left > 0:
             now = list(_process.rented.items())
             due = [(k, z) for k, z in now if z.expect((z.spent - self._before.get(k, 0.0)) * left / done)]
-            COMPILING.expect({name(kernel): z.price for kernel, z in due})
+            COMPILE_PROGRESS.expect({name(kernel): z.price for kernel, z in due})
 
 
 @contextmanager
@@ -356,7 +356,7 @@ def compile_in_background() -> Iterator[None]:
         background.end()
 
 
-def measured(price: float, took: float) -> None:
+def record_time(price: float, took: float) -> None:
     """Record the time that compiling a kernel took, in seconds of this thread."""
     _process.stated += price
     _process.took += took

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 
 # The folder or module of a system determines its kind, so that no second list has to be kept up to date.
 KINDS = {
@@ -100,34 +100,34 @@ def fit(use: str, fits: str) -> Fit:
     {'budgets': 'on average', 'parity': ''}
     """
     if use not in USES:
-        raise InvalidInput("use", f"one of {', '.join(USES)}", f"{use}{meant(use, USES)}")
+        raise InvalidInput("use", f"one of {', '.join(USES)}", f"{use}{suggestion(use, USES)}")
     found = {}
     for entry in re.split(r",\s*(?![^(]*\))", fits):
         word, _, note = entry.partition(" (")
-        found[_known(word, "fits")] = note.removesuffix(")")
+        found[_plural(word, "fits")] = note.removesuffix(")")
     return Fit(use, found)
 
 
-def wanted(text: str) -> list[str]:
+def read_words(text: str) -> list[str]:
     """Read words separated by commas, also in the singular.
 
     Raises:
         InvalidInput: no word, or an unknown one; the message lists all, and the one that was probably meant.
 
-    >>> wanted("Budget, learned-costs")
+    >>> read_words("Budget, learned-costs")
     ['budgets', 'learned costs']
-    >>> wanted("parrity")
+    >>> read_words("parrity")
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: for: expected words of budgets, hard budgets, budgets per period, parity, \
 floors, ratios, convex sets, never worse, known costs, learned costs, concave objectives, several plays, rankings, \
 allocation, contexts, no contexts, late outcomes, drift, no constraints, got parrity (did you mean parity?)
     """
     plain = [" ".join(re.split(r"[\s_-]+", part.strip().lower())) for part in text.split(",")]
-    return list(dict.fromkeys(_known(word, "for") for word in plain))
+    return list(dict.fromkeys(_plural(word, "for") for word in plain))
 
 
-def _known(word: str, field: str) -> str:
+def _plural(word: str, field: str) -> str:
     for known in (word, f"{word}s"):
         if known in WORDS:
             return known
-    raise InvalidInput(field, f"words of {', '.join(WORDS)}", f"{word or 'none'}{meant(word, WORDS)}")
+    raise InvalidInput(field, f"words of {', '.join(WORDS)}", f"{word or 'none'}{suggestion(word, WORDS)}")

@@ -45,9 +45,9 @@ from numba.core.types import Dispatcher as DispatcherType, unliteral
 from numba.extending import typeof_impl
 from numba.np import numpy_support
 
-from evenhand.core.compilation import COMPILING
-from evenhand.core.interpreter import called, named, reached
-from evenhand.core.kernel import Kernel, measured, name
+from evenhand.core.compilation import COMPILE_PROGRESS
+from evenhand.core.interpreter import callees, global_values, reachable_kernels
+from evenhand.core.kernel import Kernel, name, record_time
 
 
 def _box(kind: Any, value: Any, c: Any) -> Any:
@@ -65,7 +65,7 @@ def _box(kind: Any, value: Any, c: Any) -> Any:
 
 
 @contextmanager
-def known_types() -> Iterator[None]:
+def keep_types() -> Iterator[None]:
     """Let compiled code keep the type of its arrays; the lock of the compiler is held."""
     boxes = getattr(getattr(pythonapi, "_boxers", None), "functions", None)
     if boxes is None:  # a version of Numba that keeps them elsewhere; its own way is as right
@@ -114,7 +114,7 @@ class KernelCache(FunctionCache):
         return bool(self._cache_file.path(self._index_key(sig, target.codegen())).exists())
 
     @contextmanager
-    def alone(self, sig: Any, target: Any) -> Iterator[None]:
+    def compile_lock(self, sig: Any, target: Any) -> Iterator[None]:
         """Wait until no other process compiles the same function for the same types."""
         key = self._index_key(sig, target.codegen())
         with _lock(self._cache_file.path(key)):
@@ -206,10 +206,10 @@ def _read(kernel: Any, seen: dict[int, str]) -> None:
     if id(function) in seen:
         return
     seen[id(function)] = ""  # kernels may call each other
-    for inner in called(kernel):
+    for inner in callees(kernel):
         _read(inner, seen)
     constants: list[Any] = []
-    for word, value in named(function):
+    for word, value in global_values(function):
         if isinstance(value, np.ndarray):
             constants.append((word, value.dtype.str, value.shape, value.tobytes()))
         elif isinstance(value, bool | int | float | complex | str | bytes | tuple):
@@ -291,7 +291,7 @@ class Code(CPUDispatcher):
         """The types of some arguments."""
         return tuple(map(typeof, arguments))
 
-    def is_kept(self, arguments: tuple[Any, ...]) -> bool:
+    def is_on_disk(self, arguments: tuple[Any, ...]) -> bool:
         """Whether there is machine code on disk for the types of these arguments."""
         return self.has(self.types(arguments))
 
@@ -305,7 +305,7 @@ class Code(CPUDispatcher):
             args = tuple(map(unliteral, normalize_signature(sig)[0]))
             if Code._outer is not None:
                 return self._compile_part(args)
-            found = reached(self)
+            found = reachable_kernels(self)
             if any(z is self.kernel for z in found):
                 self._cache.disable()  # Numba cannot read functions that call themselves from disk
             elif all(isinstance(z, Kernel) for z in found):
@@ -334,23 +334,23 @@ class Code(CPUDispatcher):
             del self.overloads[args]
         Code._outer = self
         try:
-            with self._alone(args), self._watched(args), _parts_of(self), known_types():
+            with self._compile_lock(args), self._watch(args), _parts_of(self), keep_types():
                 return super().compile(args)
         finally:
             Code._outer = None
 
     @contextmanager
-    def _watched(self, args: tuple[Any, ...]) -> Iterator[None]:
+    def _watch(self, args: tuple[Any, ...]) -> Iterator[None]:
         if self.kernel is None or self.has(args):
             yield
             return
         began = time.thread_time()
-        with COMPILING.watch(name(self.kernel), self.kernel.price):
+        with COMPILE_PROGRESS.watch(name(self.kernel), self.kernel.price):
             yield
-        measured(self.kernel.price, time.thread_time() - began)
+        record_time(self.kernel.price, time.thread_time() - began)
 
-    def _alone(self, args: tuple[Any, ...]) -> AbstractContextManager[None]:
-        return self._cache.alone(args, self.targetctx) if isinstance(self._cache, KernelCache) else nullcontext()
+    def _compile_lock(self, args: tuple[Any, ...]) -> AbstractContextManager[None]:
+        return self._cache.compile_lock(args, self.targetctx) if isinstance(self._cache, KernelCache) else nullcontext()
 
 
 @typeof_impl.register(Kernel)

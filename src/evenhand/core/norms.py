@@ -35,13 +35,13 @@ def dual_order(norm: Norm) -> float:
     return math.inf if q == 1.0 else 1.0 if q == math.inf else q / (q - 1.0)
 
 
-def known_norm(field: str, norm: Norm) -> Norm:
+def norm_of(field: str, norm: Norm) -> Norm:
     """Return the norm by its name if it has one, else q.
 
     Raises:
         InvalidInput: something that is not a norm, such as a q below 1.
 
-    >>> known_norm("norm", 2), known_norm("norm", 3)
+    >>> norm_of("norm", 2), norm_of("norm", 3)
     ('euclidean', 3.0)
     """
     is_number = isinstance(norm, int | float | np.number) and not isinstance(norm, bool)

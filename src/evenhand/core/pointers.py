@@ -61,7 +61,7 @@ def _forget(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _borrowed(typing: Any, view: Any) -> Any:
+def _borrow_view(typing: Any, view: Any) -> Any:
     """A view whose arrays do not count their references: to count those of a policy's takes microseconds per round."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -70,7 +70,7 @@ def _borrowed(typing: Any, view: Any) -> Any:
     return view(view), build
 
 
-_borrow: Any = _borrowed  # with the arguments that kernels give
+_borrow: Any = _borrow_view  # with the arguments that kernels give
 
 
 @lower_getattr(PointerType, "part")
@@ -81,7 +81,7 @@ def _part(context: Any, builder: Any, kind: Any, held: Any) -> Any:
 
 
 @cache
-def _uncounted(method: Kernel, arguments: int) -> Any:
+def _without_counts(method: Kernel, arguments: int) -> Any:
     """A method of a view that does not count the references of the view's own arrays."""
     inner = inlined(method.py_func)
 
@@ -109,7 +109,7 @@ def _uncounted(method: Kernel, arguments: int) -> Any:
 @kernel
 def _hold(view: Any) -> Any:
     """A pointer to a view, whose arrays the caller keeps for as long."""
-    return Pointer(_borrowed(view))  # type: ignore[call-arg]  # Numba hands over what it is typed in
+    return Pointer(_borrow_view(view))  # type: ignore[call-arg]  # Numba hands over what it is typed in
 
 
 hold = code_of(_hold)
@@ -160,7 +160,7 @@ def _verb(name: str, arguments: int, otherwise: Callable[..., object] | None = N
         if not isinstance(method, Kernel):
             return None  # Numba says that there is no such name
         is_default = method is otherwise  # which reads no array
-        return method.py_func if is_default else _uncounted(method, arguments)
+        return method.py_func if is_default else _without_counts(method, arguments)
 
     takes = [Parameter(f"a{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(1 + arguments)]
     find.__signature__ = Signature(takes)  # Numba takes no function of any number of them
@@ -171,22 +171,22 @@ def _verb(name: str, arguments: int, otherwise: Callable[..., object] | None = N
 
 
 @kernel
-def _nothing_decided(view: Any, decision: Any) -> None:
+def _ignore_decision(view: Any, decision: Any) -> None:
     """For goals that do nothing with decisions."""
 
 
 @kernel
-def _nothing_met(view: Any, context: Any, decision: Any, t: Any) -> None:
+def _ignore_context(view: Any, context: Any, decision: Any, t: Any) -> None:
     """For goals that do nothing with contexts."""
 
 
 @kernel
-def _nothing_came(view: Any, decision: Any, y: Any, z: Any) -> None:
+def _ignore_outcome(view: Any, decision: Any, y: Any, z: Any) -> None:
     """For goals that do nothing with outcomes."""
 
 
 @kernel
-def _nothing_shown(view: Any, decision: Any, exposed: Any) -> None:
+def _ignore_exposure(view: Any, decision: Any, exposed: Any) -> None:
     """For goals that do nothing with exposures."""
 
 
@@ -221,7 +221,7 @@ def _no_plan(view: Any, context: Any, decision: Any, t: Any) -> bool:
 
 
 # The methods by which kernels ask, and how many arguments each takes.
-_ASKED = {
+_QUESTIONS = {
     "value": 2,  # models, and their widths
     "update": 4,
     "radius": 2,
@@ -235,7 +235,7 @@ _ASKED = {
     "on_shares": 2,  # goals with rows by share, and their books
     "shares_now": 2,
     "restate": 3,
-    "coming": 4,
+    "next_shares": 4,
     "reenter": 4,
     "heat": 0,  # plans
     "add_gain": 4,  # goals beside a plan
@@ -249,18 +249,18 @@ _ASKED = {
     "enter": 4,
 }
 # Those that a view may lack.
-_TOLD: dict[str, tuple[int, Any]] = {
-    "on_decision": (1, _nothing_decided),
-    "on_context": (3, _nothing_met),
-    "on_outcome": (3, _nothing_came),
-    "on_exposure": (2, _nothing_shown),
+_NOTICES: dict[str, tuple[int, Any]] = {
+    "on_decision": (1, _ignore_decision),
+    "on_context": (3, _ignore_context),
+    "on_outcome": (3, _ignore_outcome),
+    "on_exposure": (2, _ignore_exposure),
     "plans": (3, _no_plan),  # whether Python is to tell the goals of a context, after which views are made anew
     "pauses": (2, _goes_on),  # whether Python is to do the next round, after which views are made anew
     "defers": (3, _nothing_rare),  # whether Python is to decide again and commit, as something rare follows
     "grows": (1, _room_for_all),  # whether arrays of a model are too short for the outcomes of a decision
     "cases": (1, _one_case),
 }
-for _name, _count in _ASKED.items():
+for _name, _count in _QUESTIONS.items():
     _verb(_name, _count)
-for _name, (_count, _otherwise) in _TOLD.items():
+for _name, (_count, _otherwise) in _NOTICES.items():
     _verb(_name, _count, _otherwise)

@@ -38,10 +38,10 @@ class Screen:
 
     @property
     def is_terminal(self) -> bool:
-        return self._out.isatty()
+        return self._target.isatty()
 
     @property
-    def worked(self) -> float:
+    def work_clock(self) -> float:
         """A clock of work, which stands while something else is done."""
         return self._clock() - self.left_out
 
@@ -64,23 +64,23 @@ class Screen:
             import shutil  # which takes longer to import than all else here
 
             line = line[: shutil.get_terminal_size().columns - 1]
-            self._out.write(f"\r{line.ljust(self._width)}")
+            self._target.write(f"\r{line.ljust(self._width)}")
             self._width = len(line)
         else:
-            self._out.write(f"{line}\n")
-        self._out.flush()
+            self._target.write(f"{line}\n")
+        self._target.flush()
 
     def clear(self) -> None:
         """Remove the line that stands in the terminal."""
         if self._width:
-            self._out.write(f"\r{' ' * self._width}\r")
-            self._out.flush()
+            self._target.write(f"\r{' ' * self._width}\r")
+            self._target.flush()
             self._width = 0
 
     def say(self, line: str) -> None:
         """Write a line that stays."""
         self.clear()
-        print(line, file=self._out, flush=True)
+        print(line, file=self._target, flush=True)
 
     def _begin(self, work: Work) -> None:
         if not self._works:
@@ -107,7 +107,7 @@ class Screen:
         return (drawn and at_once) or self._clock() - self._last >= (_DRAWN if drawn else EVERY)
 
     @property
-    def _out(self) -> TextIO:
+    def _target(self) -> TextIO:
         return self._stream or sys.stderr
 
 
@@ -143,7 +143,7 @@ class Work:
         self.is_drawn = screen.is_terminal if progress is None else progress
         self._ahead = 0  # 1 where the unit that is being done is named
         self._screen, self._is_shown = screen, progress is not False
-        self._began = screen.worked
+        self._began = screen.work_clock
         self._marks = deque[tuple[float, int]]()  # from the first update on, before which work is prepared
 
     def __enter__(self) -> Work:
@@ -174,7 +174,7 @@ class Work:
         [1, 4]
         """
         self.total, self._ahead = len(items), 1
-        self._marks.append((self._screen.worked, self.done))
+        self._marks.append((self._screen.work_clock, self.done))
         for item in items:
             if told is not None:
                 self.name = told(item)
@@ -190,7 +190,7 @@ class Work:
         if self.done >= self.total:
             return 0.0
         last, after = self._marks[-1] if self._marks else (self._began, self.done)
-        gone, rest = self._screen.worked - last, self.total - self.done - 1
+        gone, rest = self._screen.work_clock - last, self.total - self.done - 1
         if len(self._marks) > 1:
             first, before = self._marks[0]
             each = max(last - first, 0.0) / (after - before)
@@ -210,7 +210,7 @@ class Work:
         self.done += units
         if not (units and self._is_shown):
             return
-        marks, now = self._marks, self._screen.worked
+        marks, now = self._marks, self._screen.work_clock
         if len(marks) > 2 and now - marks[-2][0] < 1.0:
             marks.pop()
         marks.append((now, self.done))

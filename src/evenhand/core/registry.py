@@ -46,10 +46,10 @@ def public(package: str) -> list[str]:
     return sorted(name for name, z in found if not name.startswith("_") and not isinstance(z, ModuleType))
 
 
-def exported(package: str) -> dict[str, Any]:
+def exports(package: str) -> dict[str, Any]:
     """Return the public classes and functions of a package by the names that files use, without protocols.
 
-    >>> exported("evenhand.choices")["top_k"].__name__
+    >>> exports("evenhand.choices")["top_k"].__name__
     'TopK'
     """
     module = importlib.import_module(package)
@@ -68,7 +68,7 @@ def closest(field: str, known: Mapping[str, T], name: str) -> T:
     evenhand.core.errors.InvalidInput: recipe: expected one of pgd, uniform, got unifrom (did you mean uniform?)
     """
     if name not in known:
-        raise InvalidInput(field, f"one of {', '.join(known)}", f"{name}{meant(name, known)}")
+        raise InvalidInput(field, f"one of {', '.join(known)}", f"{name}{suggestion(name, known)}")
     return known[name]
 
 
@@ -79,10 +79,10 @@ def unknown_key(field: str, known: Iterable[str], key: str) -> InvalidInput:
     'budget.totl: expected one of the keys rate, total, got an unknown key (did you mean total?)'
     """
     known = tuple(known)
-    return InvalidInput(field, f"one of the keys {', '.join(known)}", f"an unknown key{meant(key, known)}")
+    return InvalidInput(field, f"one of the keys {', '.join(known)}", f"an unknown key{suggestion(key, known)}")
 
 
-def meant(name: object, known: Iterable[object], *, minimise: str = "maximize = {cost = -1}") -> str:
+def suggestion(name: object, known: Iterable[object], *, minimise: str = "maximize = {cost = -1}") -> str:
     """Return the known name closest to `name`, worded for a message; an empty text if none is close.
 
     Args:
@@ -90,11 +90,11 @@ def meant(name: object, known: Iterable[object], *, minimise: str = "maximize = 
         known: what could have been.
         minimise: how one minimises where `maximize` is known, as the closest name has the opposite sense.
 
-    >>> meant("rigde", ["ridge", "logistic"]), meant("tree", ["ridge", "logistic"])
+    >>> suggestion("rigde", ["ridge", "logistic"]), suggestion("tree", ["ridge", "logistic"])
     (' (did you mean ridge?)', '')
-    >>> meant("RIDGE", ["ridge"])
+    >>> suggestion("RIDGE", ["ridge"])
     ' (did you mean ridge?)'
-    >>> meant("minimize", ["maximize", "horizon"])
+    >>> suggestion("minimize", ["maximize", "horizon"])
     ': to minimise, give a weight of -1: maximize = {cost = -1}'
     """
     names = [str(k) for k in known]

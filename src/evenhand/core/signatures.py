@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeGuard, TypeVar, Union
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 
-__all__ = ["accept", "checked", "lacks", "narrower", "shown", "typed"]
+__all__ = ["accept", "checked", "lacks", "narrower", "typed", "value_text"]
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ def has(part: object, ability: type[T]) -> TypeGuard[T]:
     (True, False)
     """
     protocol: Any = ability  # which mypy does not take for hashable
-    for name, is_method in _required(protocol):
+    for name, is_method in _members(protocol):
         if not hasattr(part, name) or (is_method and getattr(part, name) is None):
             return False
     return True
@@ -68,7 +68,7 @@ def members(protocol: Any) -> list[str]:
 
 
 @functools.cache
-def _required(protocol: Any) -> list[tuple[str, bool]]:
+def _members(protocol: Any) -> list[tuple[str, bool]]:
     """The public members of a protocol, and whether each is a method."""
     return [(name, callable(getattr(protocol, name, None))) for name in members(protocol)]
 
@@ -82,8 +82,8 @@ class Wrong(NamedTuple):
     lacks: str = ""  # what a part lacks
 
     @property
-    def got(self) -> str:
-        return self.lacks or shown(self.value)
+    def received(self) -> str:
+        return self.lacks or value_text(self.value)
 
 
 def checked(part: T) -> T:
@@ -176,10 +176,10 @@ def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
     return None
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """Return a value as text for a message: on one line, and not too long.
 
-    >>> shown("a" * 90)
+    >>> value_text("a" * 90)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
     """
     if isinstance(value, type):
@@ -208,7 +208,7 @@ def _refuse(part: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
         wrong = _wrong(value, hints.get(name, Any))
         if wrong is not None:
             field = f"{part.__name__}.{name}" if isinstance(part, type) else name
-            raise InvalidInput(field + wrong.place, wrong.expected, wrong.got)
+            raise InvalidInput(field + wrong.place, wrong.expected, wrong.received)
 
 
 def _misuse(part: Any, signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]) -> InvalidInput:
@@ -217,7 +217,7 @@ def _misuse(part: Any, signature: inspect.Signature, given: tuple[Any, ...], nam
     for key in named:
         if key not in known:
             expected = f"one of the arguments of {name}: {', '.join(known)}"
-            hint = meant(key, known, minimise='maximize=Linear({"cost": -1})')
+            hint = suggestion(key, known, minimise='maximize=Linear({"cost": -1})')
             return InvalidInput(key, expected, f"an unknown one{hint}")
     by_place = [n for n, p in signature.parameters.items() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     if len(given) > len(by_place):
@@ -225,13 +225,13 @@ def _misuse(part: Any, signature: inspect.Signature, given: tuple[Any, ...], nam
     for key, p in signature.parameters.items():
         if key in by_place[: len(given)]:
             if key in named:
-                return InvalidInput(key, "one value", f"two: {shown(given[by_place.index(key)])} and a keyword")
+                return InvalidInput(key, "one value", f"two: {value_text(given[by_place.index(key)])} and a keyword")
         elif key not in named and p.default is inspect.Parameter.empty:
-            return _lacking(name, signature, {*by_place[: len(given)], *named}, key)
+            return _missing_arguments(name, signature, {*by_place[: len(given)], *named}, key)
     return InvalidInput(name, f"arguments {', '.join(known)}", "others")
 
 
-def _lacking(name: str, signature: inspect.Signature, given: set[str], first: str) -> InvalidInput:
+def _missing_arguments(name: str, signature: inspect.Signature, given: set[str], first: str) -> InvalidInput:
     """Return the error of a call without needed arguments, with an example of the call."""
     needed = [n for n, p in signature.parameters.items() if p.default is inspect.Parameter.empty]
     named = {n for n, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
@@ -274,7 +274,7 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
                 return None
             found.append(wrong)
         inside = [w for w in found if w.place]  # say which entry of a list is wrong, or what the closest protocol has
-        least = min(found, key=lambda w: (w.got == shown(value), len(w.got)))
+        least = min(found, key=lambda w: (w.received == value_text(value), len(w.received)))
         return inside[0] if len(inside) == 1 else least._replace(place="", expected=_in_words(hint))
     elif _is_array(origin):
         fits = _numeric(value)

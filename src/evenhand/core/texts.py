@@ -26,14 +26,14 @@ def few(names: Iterable[object], width: int = _WIDTH) -> str:
         used += len(str(name)) + 2
         if shown and used > width:
             return f"{', '.join(shown)} and {len(names) - len(shown)} more"
-        shown.append(clipped(name, width))
+        shown.append(clip(name, width))
     return ", ".join(shown)
 
 
-def clipped(value: object, width: int = _WIDTH) -> str:
+def clip(value: object, width: int = _WIDTH) -> str:
     """Return a value as text on one line, cut where it is too long.
 
-    >>> clipped("a long name\\nof two lines", width=12)
+    >>> clip("a long name\\nof two lines", width=12)
     'a long na...'
     """
     text = " ".join(str(value)[: 4 * width].split())
@@ -78,12 +78,12 @@ def settings(part: object) -> str:
     if not is_dataclass(part):
         return type(part).__name__
     names = [f.name for f in fields(part) if f.init and f.name != "problem"]
-    shown = [(n, _setting(n, getattr(part, n))) for n in sorted(names, key=lambda n: n in _LIMITS)]
+    shown = [(n, _setting_text(n, getattr(part, n))) for n in sorted(names, key=lambda n: n in _LIMITS)]
     inside = ", ".join(f"{name}={value}" for name, value in shown if value)
     return type(part).__name__ + (f"({inside})" if inside else "")
 
 
-def _setting(name: str, value: object) -> str:
+def _setting_text(name: str, value: object) -> str:
     """Return a number, the limits of rows, or a part that has numbers as text; an empty text for anything else."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return amount(value)
@@ -108,12 +108,10 @@ def text(title: str, rows: Sequence[tuple[str, str]]) -> str:
       actions  none, letter
       horizon  100
     """
-    names = [clipped(name, 30) for name, _ in rows]
+    names = [clip(name, 30) for name, _ in rows]
     width = max(map(len, names), default=0)
-    lines = [
-        f"  {n:<{width}}  {clipped(value, _WIDTH + 20)}".rstrip() for n, (_, value) in zip(names, rows, strict=True)
-    ]
-    return first("\n".join([clipped(title), *lines]))
+    lines = [f"  {n:<{width}}  {clip(value, _WIDTH + 20)}".rstrip() for n, (_, value) in zip(names, rows, strict=True)]
+    return first("\n".join([clip(title), *lines]))
 
 
 def first(whole: str, rest: str = "") -> str:
@@ -142,5 +140,5 @@ def table(title: str, rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -
 
 
 def _row(cells: Sequence[str], kind: str) -> str:
-    name, *rest = (html.escape(clipped(cell, 2 * _WIDTH)) for cell in cells)
+    name, *rest = (html.escape(clip(cell, 2 * _WIDTH)) for cell in cells)
     return f"<tr><th>{name}</th>{''.join(f'<{kind}>{cell}</{kind}>' for cell in rest)}</tr>"

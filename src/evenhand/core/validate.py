@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingFile
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Bools, Floats, Ints
 
 EXACT = 2**53  # whole numbers up to this are the same as floats
@@ -94,13 +94,13 @@ def numbers(
     return x
 
 
-def numbered(field: str, value: int | Sequence[int] | Ints) -> Ints:
+def indices(field: str, value: int | Sequence[int] | Ints) -> Ints:
     """Return the numbers from 0 on for a count, or those of a list, `->(n)`.
 
     Raises:
         InvalidInput: fewer than one or more than `MOST`, or numbers that are not whole, below 0 or there twice.
 
-    >>> numbered("replicas", 3), numbered("replicas", [4, 1])
+    >>> indices("replicas", 3), indices("replicas", [4, 1])
     (array([0, 1, 2]), array([4, 1]))
     """
     count = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
@@ -139,7 +139,7 @@ def one_of(field: str, value: object, names: tuple[str, ...]) -> None:
     >>> one_of("on", "observed", ("observed", "optimistic"))
     """
     if value not in names:
-        raise InvalidInput(field, f"one of {names}", f"{value!r}{meant(value, names)}")
+        raise InvalidInput(field, f"one of {names}", f"{value!r}{suggestion(value, names)}")
 
 
 def file(field: str, path: object) -> Path:

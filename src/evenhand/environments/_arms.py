@@ -81,7 +81,7 @@ def instance_luck(instance: int, part: int, size: int) -> Floats:
     return one
 
 
-def linked(luck: Floats, chance: float) -> Bools:
+def draw_links(luck: Floats, chance: float) -> Bools:
     """Draw a bipartite graph: each pair is linked with a probability, and each node has at least one link.
 
     `(k,m)->(k,m)`; a node without a link gets the pair of the smallest number.

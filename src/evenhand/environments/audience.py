@@ -220,7 +220,7 @@ class LastFM:
     def listening(self) -> Floats:
         """The matrix X = log(1 + count) of the selected users and artists, `()->(N,m)`."""
         who, what, count = self._counts.T
-        users, artists = self._selected
+        users, artists = self._selection
         inside = np.isin(who, users) & np.isin(what, artists)
         x = np.zeros((len(users), len(artists)))
         row, column = (np.argsort(ids) for ids in (users, artists))
@@ -229,7 +229,7 @@ class LastFM:
         return x
 
     @cached_property
-    def _selected(self) -> tuple[Ints, Ints]:
+    def _selection(self) -> tuple[Ints, Ints]:
         """The ids of the selected users and artists, the largest first."""
         who, what, count = self._counts.T
         if self.items != "2k":
@@ -242,12 +242,12 @@ class LastFM:
         """The names of the artists; ids are added to equal names."""
         lines = self._lines(_NAMES, ARTISTS, ("id", "name", "url", "pictureURL"))
         called = {line[0]: line[1] for line in lines}
-        missing = [str(i) for i in self._selected[1] if str(i) not in called]
+        missing = [str(i) for i in self._selection[1] if str(i) not in called]
         if missing:
             raise self._bad_file(_NAMES, f"no artist {missing[0]}")
-        names = [called[str(i)] for i in self._selected[1]]
+        names = [called[str(i)] for i in self._selection[1]]
         often = Counter(names)
-        return tuple(n if often[n] == 1 else f"{n} ({i})" for n, i in zip(names, self._selected[1], strict=True))
+        return tuple(n if often[n] == 1 else f"{n} ({i})" for n, i in zip(names, self._selection[1], strict=True))
 
     @cached_property
     def _counts(self) -> Ints:

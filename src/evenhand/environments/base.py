@@ -52,7 +52,7 @@ class World(Protocol):
 
 
 @runtime_checkable
-class Passing(Protocol):
+class CaseSkipper(Protocol):
     """A world that skips cases that no policy could have played."""
 
     def cases(self, step: int) -> Floats:
@@ -75,9 +75,9 @@ class _OneByOne:
 _ONE, _NO = np.ones(1), np.zeros(1, bool)
 
 
-def passing(world: World) -> Passing:
+def case_skipper(world: World) -> CaseSkipper:
     """Return how a world skips cases; one that does not say so takes one after the other."""
-    return world if isinstance(world, Passing) else _OneByOne()
+    return world if isinstance(world, CaseSkipper) else _OneByOne()
 
 
 class Environment(Protocol):

@@ -14,14 +14,14 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.environments.base import Arrival, Environment, World, passing
+from evenhand.environments.base import Arrival, Environment, World, case_skipper
 from evenhand.problem.problem import Problem
 
 
 class _LateWorld:
     def __init__(self, world: World, low: int, high: int, luck: Luck) -> None:
         self._world, self._low, self._high, self._luck = world, low, high, luck
-        self._passing = passing(world)
+        self._passing = case_skipper(world)
         self._due: defaultdict[int, list[Arrival]] = defaultdict(list)  # by step
         self.unsaveable = "outcomes that are under way in Delayed are not saved"
 

@@ -151,10 +151,10 @@ class LoggedWorld:
         return
 
     def view(self) -> _LoggedView | None:
-        return None if self._log.time is not None else self._viewed
+        return None if self._log.time is not None else self._view
 
     @cached_property
-    def _viewed(self) -> _LoggedView:
+    def _view(self) -> _LoggedView:
         """The kernels' view, made once, because blocks ask for it after every round that they leave to Python."""
         log, read = self._log, np.ascontiguousarray
         return _LoggedView(

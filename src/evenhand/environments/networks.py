@@ -12,7 +12,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, one_of, positive
-from evenhand.environments._arms import ArmsWorld, instance_luck, linked, one_hot
+from evenhand.environments._arms import ArmsWorld, draw_links, instance_luck, one_hot
 from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair, Linear
 from evenhand.problem.constraints import Budget, Within
@@ -64,7 +64,7 @@ class Requests:
     def crosses(self) -> Floats:
         """Whether the path of each type crosses each edge, 0 or 1, `->(d,N)`."""
         luck = instance_luck(self.instance, 9, self.types * self.edges)
-        return linked(luck.reshape(self.types, self.edges), 0.2).astype(float)
+        return draw_links(luck.reshape(self.types, self.edges), 0.2).astype(float)
 
     @cached_property
     def uses(self) -> Floats:
@@ -148,7 +148,7 @@ class Routing:
         """Whether each route uses each edge, 0 or 1, `->(d routes,N)`."""
         count = self.types * self.routes
         luck = instance_luck(self.instance, 5, count * self.edges).reshape(count, self.edges)
-        return linked(luck, 0.2).astype(float)
+        return draw_links(luck, 0.2).astype(float)
 
     @cached_property
     def problem(self) -> Problem:

@@ -12,7 +12,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, number, positive, whole
-from evenhand.environments._arms import instance_luck, linked
+from evenhand.environments._arms import draw_links, instance_luck
 from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair
 from evenhand.problem.constraints import Budget, Within
@@ -107,13 +107,13 @@ class PayPerClick:
         """The cost of a click to every campaign, by action, `->(1+ads,campaigns)`."""
         price = 0.2 + 0.8 * instance_luck(self.instance, 6, self.ads)
         luck = instance_luck(self.instance, 7, self.ads * self.campaigns).reshape(self.ads, self.campaigns)
-        return np.concatenate([np.zeros((1, self.campaigns)), price[:, None] * linked(luck, 0.5)])
+        return np.concatenate([np.zeros((1, self.campaigns)), price[:, None] * draw_links(luck, 0.5)])
 
     @cached_property
     def members(self) -> Floats:
         """The membership of campaigns in families, 0 or 1, `->(families,campaigns)`."""
         luck = instance_luck(self.instance, 12, self.families * self.campaigns)
-        return linked(luck.reshape(self.families, self.campaigns), 0.5).astype(float)
+        return draw_links(luck.reshape(self.families, self.campaigns), 0.5).astype(float)
 
     @cached_property
     def theta(self) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints, cached_property
 from evenhand.core.validate import counts, number, one_of
-from evenhand.environments._arms import ArmsWorld, instance_luck, linked
+from evenhand.environments._arms import ArmsWorld, draw_links, instance_luck
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Within
 from evenhand.problem.outcome import Outcome
@@ -58,7 +58,7 @@ class Sensors:
     def covers(self) -> Floats:
         """Whether each sensor covers each point, 0 or 1, `->(m,N)`."""
         luck = instance_luck(self.instance, 1, self.sensors * self.points)
-        return linked(luck.reshape(self.sensors, self.points), 0.3).astype(float)
+        return draw_links(luck.reshape(self.sensors, self.points), 0.3).astype(float)
 
     @cached_property
     def works(self) -> Floats:

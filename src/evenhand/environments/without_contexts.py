@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.environments.base import Arrival, Environment, World, passing
+from evenhand.environments.base import Arrival, Environment, World, case_skipper
 from evenhand.problem.problem import Problem
 
 
@@ -20,7 +20,7 @@ class _BlindWorld:
     """A world that shows one-hot features to policies, and passes the hidden ones to the inner world."""
 
     def __init__(self, world: World, arms: int, replicas: int) -> None:
-        self._world, self._passing = world, passing(world)
+        self._world, self._passing = world, case_skipper(world)
         self._one_hot = np.eye(arms + 1, arms)  # the last row is zeros, for empty places, which are -1
         self._features = as_strided(self._one_hot, (replicas, arms, arms), (0, *self._one_hot.strides))  # shared by all
         self._shown: Context | None = None
@@ -50,16 +50,16 @@ class _BlindWorld:
         return self._shown
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        hidden = self._behind(context)
+        hidden = self._full_context(context)
         played = np.maximum(decision.plays, 0)[:, :, None]
         x = np.take_along_axis(hidden.features, played, 1) * (decision.plays >= 0)[:, :, None]
         taken, arrivals = self._world.respond(step, hidden, decision._replace(features=x))
         return self._blind(taken), [a._replace(decision=self._blind(a.decision)) for a in arrivals]
 
     def expected(self, context: Context, plays: Ints) -> Floats | None:
-        return self._world.expected(self._behind(context), plays)
+        return self._world.expected(self._full_context(context), plays)
 
-    def _behind(self, context: Context) -> Context:
+    def _full_context(self, context: Context) -> Context:
         if self._hidden is None or context is not self._shown:
             raise InvalidInput(
                 "context", "the last one shown, as the hidden parts of others are not kept", "another one"

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.compilation import COMPILING
+from evenhand.core.compilation import COMPILE_PROGRESS
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work, duration
-from evenhand.core.validate import numbered, writable
+from evenhand.core.validate import indices, writable
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
 from evenhand.run.parallel import check_jobs, deferred_interrupt
 from evenhand.run.simulation import TRIAL, pace, simulate
-from evenhand.run.storage import done, once
+from evenhand.run.storage import load_or_run, stored_share
 
 LEAST = 20_000  # rounds of the first system; in shorter experiments the trials would take too long relative to the runs
 
@@ -42,7 +42,7 @@ def estimate(
         if not rounds and case.policy.problem.horizon < LEAST:
             return ""
         rounds.append(case.policy.problem.horizon)
-        left = 1.0 - done(kept, case.policy, case.world, replicas, seed, jobs)
+        left = 1.0 - stored_share(kept, case.policy, case.world, replicas, seed, jobs)
         whole += left == 0.0
         if left > 0.0:
             seconds += (
@@ -95,7 +95,7 @@ def run(
     >>> found.find("uniform", "ride") is not None
     True
     """
-    numbered("replicas", experiment.replicas)
+    indices("replicas", experiment.replicas)
     check_seed(experiment.seed)
     check_jobs(getattr(experiment, "jobs", 1))
     if resume and out is None:
@@ -104,7 +104,10 @@ def run(
         writable(out)
     kept = out / "traces" if resume and out is not None else None
     results, drawn, missing = Results(experiment.name, settings(experiment)), False, ""
-    with COMPILING.silent(progress is False), deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
+    with (
+        COMPILE_PROGRESS.silent(progress is False),
+        deferred_interrupt() as asked,
+    ):  # Ctrl-C may also come between two runs
         ahead = True  # during the estimate, sections skip the work after their cases
         session = Session(progress, lambda: ahead or asked())
         sections = list(experiment.sections(session))
@@ -175,7 +178,7 @@ def _run_point(
             continue
         if session.asked_to_stop():
             return False
-        trace = once(
+        trace = load_or_run(
             kept,
             case.policy,
             case.world,

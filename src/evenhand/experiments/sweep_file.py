@@ -13,8 +13,8 @@ from typing import Any
 from evenhand.core.arguments import build, finite
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
-from evenhand.core.registry import closest, exported
-from evenhand.core.validate import numbered
+from evenhand.core.registry import closest, exports
+from evenhand.core.validate import indices
 from evenhand.environments.base import Environment
 from evenhand.logs.files import read_text
 from evenhand.logs.keys import NEEDED, TEXT, WHOLE, Key
@@ -22,7 +22,7 @@ from evenhand.logs.settings import Settings
 from evenhand.logs.toml import Table, load, locate_errors
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.run.sweeps import Sweep, checked_points, swept
+from evenhand.run.sweeps import Sweep, check_points, swept
 
 OF_POLICIES = "policy"  # within the grid: settings of the recipes
 _SHARED = f"{OF_POLICIES}."
@@ -97,7 +97,7 @@ def _parse(text: str, file: str) -> SweepFile:
         raise InvalidInput(OF_POLICIES, "at least one recipe under [[policy]]", "none")
     _refuse_twice(fixed, tables, grid)
     replicas, seed = root.get("replicas"), root.get("seed")
-    numbered("replicas", replicas)
+    indices("replicas", replicas)
     check_seed(seed)
     cases = {}
     for point in itertools.product(*grid.values()):
@@ -108,7 +108,7 @@ def _parse(text: str, file: str) -> SweepFile:
             problem, n_features = environment.problem, environment.n_features
         shared = {key.removeprefix(_SHARED): x for key, x in varied.items() if key not in own}
         cases[point] = environment, _policies(problem, n_features, tables, shared)
-    return SweepFile(parameter=tuple(grid), cases=checked_points(tuple(grid), cases), replicas=replicas, seed=seed)
+    return SweepFile(parameter=tuple(grid), cases=check_points(tuple(grid), cases), replicas=replicas, seed=seed)
 
 
 def _refuse_twice(fixed: Mapping[str, Any], tables: list[dict[str, Any]], grid: Mapping[str, Any]) -> None:
@@ -141,7 +141,7 @@ def _raw(table: Table) -> dict[str, Any]:
 
 
 def _environments() -> dict[str, Any]:
-    return {name: z for name, z in exported("evenhand.environments").items() if hasattr(z, "problem")}
+    return {name: z for name, z in exports("evenhand.environments").items() if hasattr(z, "problem")}
 
 
 def _grid(table: Table) -> dict[str, list[float | str]]:

@@ -15,7 +15,7 @@ from evenhand.problem.feasible import holds_nothing
 from evenhand.problem.merged_rows import MergedRows, merge
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select, stack
-from evenhand.problem.slack import as_declared, reads_cases, slack
+from evenhand.problem.slack import are_declared, reads_cases, slack
 from evenhand.problem.spans import Spans
 
 
@@ -68,7 +68,7 @@ class Directions:
         reads = self._reading
         if reads.any():
             kept = np.arange(cases.offered.shape[1]) < cases.kept[:, None]
-            declared = as_declared(self.problem, cases.known, cases.offered & kept[:, :, None])
+            declared = are_declared(self.problem, cases.known, cases.offered & kept[:, :, None])
             mask[:, : len(reads)] &= ~reads | declared[:, None]
         return mask
 
@@ -80,7 +80,7 @@ class Directions:
     def _reading(self) -> Bools:
         return np.asarray(self.slack & reads_cases(self.problem, self.constraints))
 
-    def still(self, idle: Bools) -> Bools:
+    def idle_directions(self, idle: Bools) -> Bools:
         """The directions all of whose rows are idle, `(d)->(k)`."""
         return np.stack([idle[:, self.merged.of == i].all(1) for i in range(len(self.first))], 1)
 

@@ -189,7 +189,7 @@ def caution(state: ResolvingState, of: Directions, left: Left, due: Bools, t: Fl
     return np.where(where, weight, 0.0), where & blank
 
 
-def guarded(sample: Forecast, ends: Forecast, weight: Floats, priced: Floats) -> Forecast:
+def guard(sample: Forecast, ends: Forecast, weight: Floats, priced: Floats) -> Forecast:
     """Read directions between the means and the worst ends of what has arrived, at weights of the latter, `(k)->.`.
 
     Those of which nothing is known use nothing in a plan, and their prices are in its gains, `(k)`.
@@ -198,12 +198,12 @@ def guarded(sample: Forecast, ends: Forecast, weight: Floats, priced: Floats) ->
     at, price, share = ends.hope[:, :, :k], np.nan_to_num(priced[:, :k]), weight[:, None, :, None]
     paid = np.add.reduce(price[:, None, :, None] * at, 2)
     at = np.where((price != 0.0)[:, None, :, None], 0.0, at)
-    use = _between(sample.use, at, share)
-    hope = use if sample.hope is sample.use else _between(sample.hope, at, share)
+    use = _interpolate(sample.use, at, share)
+    hope = use if sample.hope is sample.use else _interpolate(sample.hope, at, share)
     return sample._replace(gain=sample.gain - paid, use=use, hope=hope)
 
 
-def _between(use: Floats, at: Floats, share: Floats) -> Floats:
+def _interpolate(use: Floats, at: Floats, share: Floats) -> Floats:
     """Move the uses of directions to other numbers by a share of the way, exactly where it is 0 or 1."""
     found, here = use.copy(), use[:, :, : at.shape[2]]
     found[:, :, : at.shape[2]] = np.where(share == 1.0, at, np.where(share > 0.0, here + share * (at - here), here))

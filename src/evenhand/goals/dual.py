@@ -204,9 +204,9 @@ class DualGradient:
         """Step on the optimistic estimate if there is one, else on the known rows, `(d)`."""
         state.rounds += decision.counted * (1.0 - decision.forced)
         if estimate is not None:
-            self._step(state, self._ahead, decision, decision.counted, estimate)
+            self._step(state, self._is_entered_at_decision, decision, decision.counted, estimate)
         elif self.rows.any_known:
-            self._step(state, self._ahead, decision, decision.counted, self.rows.post_known(decision))
+            self._step(state, self._is_entered_at_decision, decision, decision.counted, self.rows.post_known(decision))
 
     def view(self, state: DualState) -> _DualGradientView | None:
         rows = self.rows.view()
@@ -224,7 +224,7 @@ class DualGradient:
             bound=self._bound,
             readings=self.rows.readings(by_row=self.optimism == "row"),
             rows=rows,
-            ahead=self._ahead,
+            ahead=self._is_entered_at_decision,
             any_known=self.on_estimates or self.rows.any_known,  # then what is known is the estimate
         )
 
@@ -255,7 +255,7 @@ class DualGradient:
         return self.bound[None].copy()
 
     @cached_property
-    def _ahead(self) -> Bools:
+    def _is_entered_at_decision(self) -> Bools:
         return ~self.rows.is_unsure if self.on == "optimistic" else self.rows.is_known
 
     @cached_property
@@ -264,7 +264,7 @@ class DualGradient:
 
     @cached_property
     def _waits(self) -> Bools:
-        return ~self._ahead
+        return ~self._is_entered_at_decision
 
     @cached_property
     def _sizes(self) -> Floats:

@@ -182,14 +182,14 @@ class Fenchel:
         """Step on the optimistic estimate of the plays if there is one, else on their known rows, `(d)`."""
         state.rounds += decision.counted
         if estimate is not None:
-            self._step(state, self._ahead, decision.counted, estimate)
+            self._step(state, self._is_entered_at_decision, decision.counted, estimate)
         elif self.rows.any_known:
-            self._step(state, self._ahead, decision.counted, self.rows.post_known(decision))
+            self._step(state, self._is_entered_at_decision, decision.counted, self.rows.post_known(decision))
 
     def on_outcome(self, state: FenchelState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows that did not step at commit, `(),(d)`."""
         if self._any_waits:
-            self._step(state, ~self._ahead, counted, v)
+            self._step(state, ~self._is_entered_at_decision, counted, v)
 
     def enter(self, state: FenchelState, counted: Floats, v: Floats) -> None:
         state.rounds += counted
@@ -200,12 +200,12 @@ class Fenchel:
         self.mirror.move(state.at, _gradient(y, which, counted, v), state.rounds)
 
     @cached_property
-    def _ahead(self) -> Bools:
+    def _is_entered_at_decision(self) -> Bools:
         return ~self.rows.is_unsure if self.on == "optimistic" else self.rows.is_known
 
     @cached_property
     def _any_waits(self) -> bool:
-        return not self._ahead.all()
+        return not self._is_entered_at_decision.all()
 
 
 def fenchel(

@@ -132,10 +132,10 @@ class HardBudget:
         return HardState(none, False, np.tile(self.total, (n_replicas, 1)))
 
     def room(self, state: HardState, frame: Frame) -> tuple[Floats, Floats]:
-        return worst(self._limits, self._seen(frame), state.taken)
+        return worst(self._limits, self._known_and_ends(frame), state.taken)
 
     def fits(self, state: HardState, decision: Decision) -> Bools:
-        return fit(self._limits, self._seen(decision), decision.plays, decision.counted, state.taken)
+        return fit(self._limits, self._known_and_ends(decision), decision.plays, decision.counted, state.taken)
 
     def over(self, state: HardState) -> Bools:
         """The replicas in which no candidate can fit again: each exceeds a row without known numbers, `->()`.
@@ -152,12 +152,14 @@ class HardBudget:
 
     def on_decision(self, state: HardState, decision: Decision, estimate: Floats | None) -> None:
         """Hold back the worst case of the plays; negative use is credited when their outcome arrives."""
-        state.credit |= hold(self._limits, self._seen(decision), decision.plays, decision.counted, state.taken)
+        state.credit |= hold(
+            self._limits, self._known_and_ends(decision), decision.plays, decision.counted, state.taken
+        )
 
     def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Settle, `(),(d)`: release the held amount and subtract the use. Known use was settled at commit."""
         if self._any_waits or state.credit:
-            settle(self._limits, self._seen(decision), decision.plays, counted, v, state.taken)
+            settle(self._limits, self._known_and_ends(decision), decision.plays, counted, v, state.taken)
 
     def go_on(self, state: HardState, past: Past) -> None:
         """Take over the amounts that limits of the same rows used and hold.
@@ -180,15 +182,15 @@ class HardBudget:
 
     def on_reversal(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
         if self._any_waits or state.credit:
-            unsettle(self._limits, self._seen(decision), decision.plays, counted, v, state.taken)
+            unsettle(self._limits, self._known_and_ends(decision), decision.plays, counted, v, state.taken)
 
     def on_part(self, state: HardState, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
         """Settle some plays of a decision, `(P),(P),(d)`: worst cases of several plays may offset each other."""
         if self._any_waits or state.credit:
-            settle_part(self._limits, self._seen(decision), decision.plays, waits, rest, v, state.taken)
+            settle_part(self._limits, self._known_and_ends(decision), decision.plays, waits, rest, v, state.taken)
 
     def on_cancel(self, state: HardState, decision: Decision) -> None:
-        give_back(self._limits, self._seen(decision), decision.plays, decision.counted, state.taken)
+        give_back(self._limits, self._known_and_ends(decision), decision.plays, decision.counted, state.taken)
 
     def view(self, state: HardState) -> _HardBudgetView | None:
         rows = self.rows.view()
@@ -196,7 +198,7 @@ class HardBudget:
             return None
         return _HardBudgetView(state.taken, self._limits, rows, state.credit, self._any_waits or state.credit)
 
-    def _seen(self, frame: Frame) -> Floats:
+    def _known_and_ends(self, frame: Frame) -> Floats:
         """Known outcomes, then the most that outcomes with a factor can bring, and take away, `->(A,L+2F)`.
 
         What such an outcome can use of a row at most is linear in these, as what a known outcome uses is. An outcome

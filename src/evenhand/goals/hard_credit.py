@@ -72,12 +72,12 @@ class HardCredit:
         if (usual < 0.0).any() or (usual != usual[:, :1]).any():
             expected = "one number of at least 0 for all candidates of a case, as it is what the baseline brings there"
             raise InvalidInput(f"known outcome {self.credit.than!r}", expected, usual)
-        taken = self._taken(frame)
+        taken = self._largest_loss(frame)
         taken[:, self.credit.action] = 0.0
         return taken[:, :, None], np.maximum(state.credit, 0.0)[:, None] + _ROUNDING * self.credit.slack
 
     def fits(self, state: CreditState, decision: Decision) -> Bools:
-        return self._held(decision) <= np.maximum(state.credit, 0.0) + _ROUNDING * self.credit.slack
+        return self._reserve(decision) <= np.maximum(state.credit, 0.0) + _ROUNDING * self.credit.slack
 
     @property
     def label(self) -> str:
@@ -91,11 +91,11 @@ class HardCredit:
         return np.zeros(len(state.credit), bool)
 
     def on_decision(self, state: CreditState, decision: Decision, estimate: Floats | None) -> None:
-        state.credit -= self._held(decision)
+        state.credit -= self._reserve(decision)
 
     def on_outcome(self, state: CreditState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Release what the worst case reserved in excess, or add what a round of the baseline earns, `(),(1)`."""
-        back, earned = self._settled(decision, counted, v)
+        back, earned = self._settlement(decision, counted, v)
         state.credit += back
         state.credit += earned
 
@@ -103,30 +103,30 @@ class HardCredit:
         self.on_decision(state, decision, None)
 
     def on_reversal(self, state: CreditState, decision: Decision, counted: Floats, v: Floats) -> None:
-        back, earned = self._settled(decision, counted, v)
+        back, earned = self._settlement(decision, counted, v)
         state.credit -= earned
         state.credit -= back
 
     def on_cancel(self, state: CreditState, decision: Decision) -> None:
-        state.credit += self._held(decision)
+        state.credit += self._reserve(decision)
 
-    def _settled(self, decision: Decision, counted: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def _settlement(self, decision: Decision, counted: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The amounts that an outcome releases and that a round of the baseline earns, `(),(1)->(),()`."""
-        taken, usual = self._taken(decision)[:, 0], self._usual(decision)[:, 0]
+        taken, usual = self._largest_loss(decision)[:, 0], self._usual(decision)[:, 0]
         back = counted * (taken + np.nan_to_num(v[:, 0]) - (1.0 - self.credit.alpha) * usual)
         earned = counted * self.credit.alpha * np.maximum(usual, 0.0)
-        tried = self._tried(decision) & ~np.isnan(v[:, 0])
+        tried = self._is_trial(decision) & ~np.isnan(v[:, 0])
         return np.where(tried, back, 0.0), np.where(decision.plays[:, 0] == self.credit.action, earned, 0.0)
 
-    def _held(self, decision: Decision) -> Floats:
+    def _reserve(self, decision: Decision) -> Floats:
         """The amount that a decision takes off the credit until its outcome is known, `->()`."""
-        return np.where(self._tried(decision), decision.counted * self._taken(decision)[:, 0], 0.0)
+        return np.where(self._is_trial(decision), decision.counted * self._largest_loss(decision)[:, 0], 0.0)
 
-    def _tried(self, decision: Decision) -> Bools:
+    def _is_trial(self, decision: Decision) -> Bools:
         """Whether another action than the baseline was played, `->()`."""
         return np.asarray((decision.plays[:, 0] >= 0) & (decision.plays[:, 0] != self.credit.action))
 
-    def _taken(self, frame: Frame) -> Floats:
+    def _largest_loss(self, frame: Frame) -> Floats:
         """The most that a candidate other than the baseline can lose, `->(A)`."""
         return np.maximum((1.0 - self.credit.alpha) * self._usual(frame) - self.credit.least, 0.0)
 

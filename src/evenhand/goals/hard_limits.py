@@ -13,7 +13,7 @@ from evenhand.goals.base import Accounts, Goal, Limits, Timed
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.hard_credit import HardCredit
 from evenhand.goals.hard_spans import HardSpans
-from evenhand.problem.constraints import Stated, constraint_rows, per_row
+from evenhand.problem.constraints import Statement, constraint_rows, per_row
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
 
@@ -49,7 +49,7 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[Limits, ...]:
     return (*limits, *(HardCredit(problem=problem, credit=s.credit) for s in problem.stated if s.credit is not None))
 
 
-def _on_totals(problem: Problem, stated: Sequence[Stated]) -> HardBudget:
+def _on_totals(problem: Problem, stated: Sequence[Statement]) -> HardBudget:
     """Return the limit on the totals of some constraints."""
     rows, _ = constraint_rows(problem, stated)
     return HardBudget(

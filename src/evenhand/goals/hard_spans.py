@@ -74,10 +74,10 @@ class HardSpans:
         return SpansState(taken, False, np.zeros(n_replicas))
 
     def room(self, state: SpansState, frame: Frame) -> tuple[Floats, Floats]:
-        return self.limit.room(self._standing(state, self._time(state, frame)), frame)
+        return self.limit.room(self._state_at(state, self._time(state, frame)), frame)
 
     def fits(self, state: SpansState, decision: Decision) -> Bools:
-        return self.limit.fits(self._standing(state, decision.time), decision)
+        return self.limit.fits(self._state_at(state, decision.time), decision)
 
     def over(self, state: SpansState) -> Bools:
         """No replica, as a later period may have an allowance of its own, `->()`."""
@@ -103,24 +103,24 @@ class HardSpans:
 
     def on_decision(self, state: SpansState, decision: Decision, estimate: Floats | None) -> None:
         state.now = np.where(decision.counted > 0.0, decision.time, state.now)
-        self._within(state, decision, lambda here: self.limit.on_decision(here, decision, estimate))
+        self._enter_period(state, decision, lambda here: self.limit.on_decision(here, decision, estimate))
 
     def on_outcome(self, state: SpansState, decision: Decision, counted: Floats, v: Floats) -> None:
-        self._within(state, decision, lambda here: self.limit.on_outcome(here, decision, counted, v))
+        self._enter_period(state, decision, lambda here: self.limit.on_outcome(here, decision, counted, v))
 
     def on_return(self, state: SpansState, decision: Decision) -> None:
-        self._within(state, decision, lambda here: self.limit.on_return(here, decision))
+        self._enter_period(state, decision, lambda here: self.limit.on_return(here, decision))
 
     def on_reversal(self, state: SpansState, decision: Decision, counted: Floats, v: Floats) -> None:
-        self._within(state, decision, lambda here: self.limit.on_reversal(here, decision, counted, v))
+        self._enter_period(state, decision, lambda here: self.limit.on_reversal(here, decision, counted, v))
 
     def on_part(self, state: SpansState, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
-        self._within(state, decision, lambda here: self.limit.on_part(here, decision, waits, rest, v))
+        self._enter_period(state, decision, lambda here: self.limit.on_part(here, decision, waits, rest, v))
 
     def on_cancel(self, state: SpansState, decision: Decision) -> None:
-        self._within(state, decision, lambda here: self.limit.on_cancel(here, decision))
+        self._enter_period(state, decision, lambda here: self.limit.on_cancel(here, decision))
 
-    def _within(self, state: SpansState, decision: Decision, enter: Callable[[HardState], None]) -> None:
+    def _enter_period(self, state: SpansState, decision: Decision, enter: Callable[[HardState], None]) -> None:
         """Apply a function to the books of the period of a decision."""
         replicas, period = np.arange(len(state.now)), self.spans.period(decision.time)
         here = self._state(np.ascontiguousarray(np.moveaxis(state.taken[:, replicas, :, period], 0, 1)), state.credit)
@@ -128,7 +128,7 @@ class HardSpans:
         state.taken[:, replicas, :, period] = np.moveaxis(here.taken, 1, 0)
         state.credit = here.credit
 
-    def _standing(self, state: SpansState, time: Floats) -> HardState:
+    def _state_at(self, state: SpansState, time: Floats) -> HardState:
         """The limit's state in which as much is left as at a time, `()`."""
         taken = np.zeros(state.taken.shape[:3])
         taken[USED, :, 0] = self.limit.total - self.left(state, time)

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.norms import Norm, dual_order, known_norm, order
+from evenhand.core.norms import Norm, dual_order, norm_of, order
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
 from evenhand.core.validate import nonnegative, number
@@ -138,7 +138,7 @@ class Entropic:
 
 
 @kernel
-def _along(at: Floats, rounds: Floats, size: float, falls: bool, radius: float, q: float) -> Floats:
+def _step_along(at: Floats, rounds: Floats, size: float, falls: bool, radius: float, q: float) -> Floats:
     """Minus the slope of ||at||_q, as long as the step times that norm or as the radius."""
     theta = np.zeros(at.shape)
     for r in range(len(at)):
@@ -238,7 +238,7 @@ class PowerBall:
     def theta(self, at: Floats, rounds: Floats) -> Floats:
         size, falls = self.step.sizes[0], self.step.falls
         if self.order < 2.0:
-            return _along(at, rounds, size, falls, self.radius, self.order / (self.order - 1.0))
+            return _step_along(at, rounds, size, falls, self.radius, self.order / (self.order - 1.0))
         return _onto(at, rounds, size, falls, self.radius, self.order)
 
     def move(self, at: Floats, g: Floats, rounds: Floats) -> None:
@@ -256,7 +256,7 @@ def mirror(norm: Norm, radius: float, m: int, horizon: int) -> Mirror:
     >>> mirror("one", 2.0, 4, 100)
     PowerBall(radius=2.0, step=Steady(size=0.2), order=inf)
     """
-    norm = known_norm("norm", norm)
+    norm = norm_of("norm", norm)
     if norm == "euclidean":
         return Descent(radius, Steady(radius / math.sqrt(m * horizon)))
     if norm == "sup":

@@ -22,7 +22,7 @@ from evenhand.goals._resolving_state import (
     caution,
     end_of_run,
     go_on,
-    guarded,
+    guard,
     look,
     rate_of_plan,
     start,
@@ -42,7 +42,7 @@ from evenhand.goals._resolving_view import (
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.base import Past, Sloped
 from evenhand.models.base import Ask, of_arrived
-from evenhand.objectives.base import sloped
+from evenhand.objectives.base import point_and_slope
 from evenhand.planning import history
 from evenhand.planning.fluid import Fluid, Solution, alike, largest, places, solve_plain_first, spread
 from evenhand.planning.forecast import Forecast, forecast
@@ -243,7 +243,7 @@ class Resolving:
         some = state.history.kept > 0  # what an erasure took may have been all
         planned = np.asarray((state.solved > 0) & some & (t < self.problem.last_round))
         if planned.any():
-            self._solve(state, planned, (self._pace.beginning(state.pace, t), shares), t, ask)
+            self._solve(state, planned, (self._pace.period_start(state.pace, t), shares), t, ask)
 
     def append(self, state: ResolvingState, appended: Appended) -> None:
         appended.enter(state.history)
@@ -294,7 +294,7 @@ class Resolving:
                 sample, priced = self._forecast(state, due, shares, t, ask, left)
             self._plan(state, due, left, sample)
             state.mu[~np.isnan(priced)] = priced[~np.isnan(priced)]
-            end, known = self._reached(state, left), due[:, None] & (state.seen > 0)
+            end, known = self._averages_at_end(state, left), due[:, None] & (state.seen > 0)
             state.end += np.where(known[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
             if self.regions:
                 mu = state.mu[:, len(self._directions.first) :]
@@ -317,16 +317,16 @@ class Resolving:
             return sample, np.full(state.mu.shape, np.nan)
         ends = forecast(state.history, of_arrived(ask), shares, worth, rows, of.worst, due, on)
         priced = blank_prices(state.mu, ends, of, blank)
-        return guarded(sample, ends, weight, priced), priced
+        return guard(sample, ends, weight, priced), priced
 
-    def _reached(self, state: ResolvingState, left: Left) -> Floats:
+    def _averages_at_end(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""
         of = self._directions
         rest = left.rest[:, of.followed] * rate_of_plan(state, of, self._reserve)[:, of.followed]
         return np.clip((left.so_far + rest) / left.length[:, None], *of.ranges)
 
     def outlook(self, state: ResolvingState, t: Floats) -> Floats:
-        length = self._pace.length(state.pace, t, self._pace.beginning(state.pace, t))[:, None]
+        length = self._pace.length(state.pace, t, self._pace.period_start(state.pace, t))[:, None]
         end = end_of_run(state, rate_of_plan(state, self._directions, self._reserve), length)
         return np.where(state.solved[:, None] > 0, end, np.nan)
 
@@ -345,7 +345,7 @@ class Resolving:
         position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
         placed = np.where(of.directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
         so_far = state.spent[:, of.followed] * (state.counted[:, of.followed] / np.maximum(state.seen, 1.0))
-        return Left(length, so_far, rest, low, high, placed, of.still(idle), self.rounds.places(position))
+        return Left(length, so_far, rest, low, high, placed, of.idle_directions(idle), self.rounds.places(position))
 
     def _plan(self, state: ResolvingState, due: Bools, left: Left, sample: Forecast) -> None:
         """Solve for prices on a sample, and for the pull and the lottery of ties between two solves."""
@@ -378,7 +378,7 @@ class Resolving:
         except InvalidInput:
             start = np.array([self.objective.start_at])
             alone = partial(self.objective.slope, t=horizon[:1])  # move each replica separately
-            return np.concatenate([sloped(alone, end[r : r + 1], start)[1] for r in range(len(end))])
+            return np.concatenate([point_and_slope(alone, end[r : r + 1], start)[1] for r in range(len(end))])
 
     @property
     def rows(self) -> Rows:

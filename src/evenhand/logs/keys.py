@@ -10,10 +10,10 @@ from datetime import date
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
-from evenhand.core.arguments import KIND, arguments, can_be_written, described, finite, kinds, read
+from evenhand.core.arguments import KIND, arguments, describe, finite, is_writable, kinds, read
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import exported
-from evenhand.core.texts import clipped
+from evenhand.core.registry import exports
+from evenhand.core.texts import clip
 from evenhand.core.types import Floats
 from evenhand.core.validate import LEAST_WEIGHT, MOST_WEIGHT
 from evenhand.logs.dates import ORDERS, days
@@ -46,7 +46,7 @@ def schema_of(hint: Any) -> Schema:
     if origin is Literal:
         return {"enum": list(inner)}
     if origin in (Union, types.UnionType):
-        each = [schema_of(h) for h in inner if h is not type(None) and (can_be_written(h) or h in _SCHEMAS)]
+        each = [schema_of(h) for h in inner if h is not type(None) and (is_writable(h) or h in _SCHEMAS)]
         different = [schema for i, schema in enumerate(each) if schema not in each[:i]]
         return different[0] if len(different) == 1 else {"anyOf": different}
     if origin in (tuple, Sequence):
@@ -68,7 +68,7 @@ def table_of(part: Any, given: Sequence[str] = ()) -> Schema:
         part: a function or class with annotated arguments.
         given: the arguments that the program sets.
     """
-    open_ = {n: a for n, a in arguments(part).items() if n not in given and can_be_written(a.hint)}
+    open_ = {n: a for n, a in arguments(part).items() if n not in given and is_writable(a.hint)}
     return {
         "type": "object",
         "description": about(part),
@@ -114,7 +114,7 @@ def _kind(expected: str, reader: Callable[[Any], Any], schema: Schema) -> Kind:
     def taken(field: str, value: Any) -> Any:
         found = reader(value)
         if found is None:
-            raise InvalidInput(field, expected, clipped(repr(value)))
+            raise InvalidInput(field, expected, clip(repr(value)))
         return found
 
     return Kind(expected, taken, schema)
@@ -122,7 +122,7 @@ def _kind(expected: str, reader: Callable[[Any], Any], schema: Schema) -> Kind:
 
 def of_hint(hint: Any) -> Kind:
     """The kind of a type in a signature."""
-    return Kind(described(hint), lambda field, value: read(field, value, hint, {}), schema_of(hint))
+    return Kind(describe(hint), lambda field, value: read(field, value, hint, {}), schema_of(hint))
 
 
 def fraction(expected: str, schema: Schema, holds: Callable[[float], bool]) -> Kind:
@@ -366,7 +366,7 @@ def constraint_kinds() -> dict[str, Any]:
     >>> {"budget", "floor", "parity", "within"} <= set(constraint_kinds())
     True
     """
-    return exported("evenhand.problem.constraints")
+    return exports("evenhand.problem.constraints")
 
 
 @cache

@@ -20,7 +20,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats, Ints
 from evenhand.logs.columns import POINT, Column, Columns, Marks, Names, Numbers, as_number, as_percentage
 from evenhand.logs.dates import ORDERS
@@ -317,7 +317,7 @@ def check_columns(where: str, header: Sequence[str], places: Mapping[str, str]) 
     elif column == MARK:
         got = "nothing yet: the draft leaves this to you, as it does at every '?'"
     else:
-        got = f"none of that name{misread(column, header) or meant(column, header)}"
+        got = f"none of that name{misread(column, header) or suggestion(column, header)}"
     raise InvalidInput(f"{places[column]}: {column!r}", expected, got)
 
 

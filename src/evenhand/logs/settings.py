@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evenhand.core.arguments import arguments, build, can_be_written, kinds, read
+from evenhand.core.arguments import arguments, build, is_writable, kinds, read
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import closest, exported, samples, snake, unknown_key
+from evenhand.core.registry import closest, exports, samples, snake, unknown_key
 from evenhand.models import Fixed, Stacked, Width, advised
 from evenhand.models.base import Model
 from evenhand.objectives import Linear
@@ -31,7 +31,7 @@ BLIND = "uniform"
 
 def recipes() -> dict[str, Callable[..., Policy]]:
     """Return all recipes by name."""
-    return {name: z for name, z in exported("evenhand.recipes").items() if inspect.isfunction(z)}
+    return {name: z for name, z in exports("evenhand.recipes").items() if inspect.isfunction(z)}
 
 
 def _recipe(name: str) -> Callable[..., Policy]:
@@ -183,7 +183,7 @@ class Settings:
 
 def writable(part: Any, given: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of a part's arguments that a problem file can set."""
-    return tuple(n for n, a in arguments(part).items() if n not in given and can_be_written(a.hint))
+    return tuple(n for n, a in arguments(part).items() if n not in given and is_writable(a.hint))
 
 
 def systems(problem: Problem, settings: Settings, n_features: int) -> list[Policy]:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats
 from evenhand.goals.hard_limits import refuse_unspendable
 from evenhand.logs.keys import CLIP, DROP, OF_LOG, REFUSE
@@ -346,4 +346,4 @@ def _check_chances(names: tuple[str, ...], chances: Mapping[str, float]) -> None
 
 def _one_of(field: str, known: Sequence[str], got: str) -> None:
     if got not in known:
-        raise InvalidInput(field, f"one of {', '.join(known)}", f"{got}{meant(got, known)}")
+        raise InvalidInput(field, f"one of {', '.join(known)}", f"{got}{suggestion(got, known)}")

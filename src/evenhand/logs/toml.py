@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import snake, unknown_key
-from evenhand.core.texts import clipped
+from evenhand.core.texts import clip
 from evenhand.core.toml import parse, statements
 from evenhand.logs.columns import plain
 from evenhand.logs.keys import NEEDED, TABLE, Key, named
@@ -226,7 +226,7 @@ got an unknown key
         """Return an array of tables as the file has them; it is empty if the key is missing."""
         found = self._data.get(key, [])
         if not isinstance(found, list) or not all(isinstance(z, dict) for z in found):
-            raise InvalidInput(self.field(key), f"tables under [[{key}]]", clipped(repr(found)))
+            raise InvalidInput(self.field(key), f"tables under [[{key}]]", clip(repr(found)))
         return found
 
     def _known(self, key: str) -> Key:

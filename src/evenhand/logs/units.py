@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
@@ -230,7 +230,7 @@ class Units:
         if value is None and column in self.missing:
             return MISSING
         if not isinstance(value, str) or value not in levels:
-            raise InvalidInput(column, f"one of {levels}", f"{value!r}{meant(value, levels)}")
+            raise InvalidInput(column, f"one of {levels}", f"{value!r}{suggestion(value, levels)}")
         return value
 
     def number(self, case: Mapping[str, Any], column: str) -> float:

@@ -18,7 +18,7 @@ from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
 from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, refit, worth_at
 from evenhand.models.prior import Prior
 from evenhand.numerics.bilinear import absorb_runs, products, run_worth, scratch
-from evenhand.numerics.evidence import affordable, ahead, first, reach
+from evenhand.numerics.evidence import affordable, first, future_observations, reach
 from evenhand.numerics.precision import FAINT, dot
 
 _CLOSE = 1e-100  # x^T V^-1 x below which x may be 0
@@ -47,7 +47,11 @@ def _value(
     work, center = scratch(candidates, r, s, outcomes), np.empty(outcomes)
     means, square = work.center, work.square
     for b in range(len(x)):
-        more, begin, known = ahead(count[b], rounds[b], taught[b], horizon[b], part[b]), 0, inverse[b, 0, 0] > 0.0
+        more, begin, known = (
+            future_observations(count[b], rounds[b], taught[b], horizon[b], part[b]),
+            0,
+            inverse[b, 0, 0] > 0.0,
+        )
         most = np.inf if count[b] > 0.0 else first(spreads)
         while begin < candidates:
             last = run_worth(theta[b], inverse[b], x[b], r, begin, known, work)

@@ -28,7 +28,16 @@ from evenhand.models._shared import (
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
 from evenhand.models.observations import Arrays, Past, fold_older, lacks_room, latest, no_past, older
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import LEAST, STRONG, affordable, ahead, doubt, log_volume, reach, within
+from evenhand.numerics.evidence import (
+    LEAST,
+    STRONG,
+    affordable,
+    clip_penalty,
+    doubt,
+    future_observations,
+    log_volume,
+    reach,
+)
 from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
 from evenhand.numerics.newton import fit, invert, sigmoid
 from evenhand.numerics.precision import absorb, blank, dot
@@ -64,7 +73,7 @@ class BayesianLogisticState:
     def known(self) -> Estimates:
         arrays = self.inverse, self.theta, self.ridge, self.count, self.fitted, self.size, self.origin
         believed = self.spread.item()
-        return Estimates(*arrays, believed, given_up(believed), self.past.arrays)
+        return Estimates(*arrays, believed, prior_threshold(believed), self.past.arrays)
 
     def begin(self, rows: Ints) -> None:
         """Set appended actions to the common penalty's belief about an action without data, `(rows)->`."""
@@ -86,7 +95,7 @@ class Estimates(NamedTuple):
     size: Floats  # (R,)
     origin: Floats  # (R A, n)
     believed: float
-    strong: float | None  # as from `given_up`
+    strong: float | None  # as from `prior_threshold`
     past: Arrays  # of R A rows
 
 
@@ -99,7 +108,7 @@ def _climb(known: Estimates, r: int, ridge: float) -> float:
     root, slope = np.empty((n, n)), np.empty(n)
     rho = ridge if ridge > 0.0 else scale / known.believed
     for step in range(_PASSES):
-        rho = within(rho, size)
+        rho = clip_penalty(rho, size)
         for row in range(first, first + actions):
             anchor, plain, curve = older(known.past, row)
             for i in range(n):
@@ -172,7 +181,7 @@ def fit_evidence(known: Estimates, r: int) -> None:
     known.fitted[r] = known.seen[r]
 
 
-def given_up(believed: float) -> float | None:
+def prior_threshold(believed: float) -> float | None:
     """The gain in log evidence for which a prior is given up, None where it is not narrow: code for it is left out."""
     return STRONG if believed < BELIEVED else None
 
@@ -199,7 +208,7 @@ def _value(
     n, actions = theta.shape[1], len(theta) // len(x)
     lead, each, product = x.shape[2] - n, w.shape[2] > 1, np.empty(n)
     for r in range(len(x)):
-        more = ahead(count[r], rounds[r], taught[r], horizon[r], part[r])
+        more = future_observations(count[r], rounds[r], taught[r], horizon[r], part[r])
         for a in range(x.shape[1]):
             z, own = x[r, a, lead:], a if each else 0
             if blank(z):
@@ -453,7 +462,7 @@ class BayesianLogistic(WithoutLuck):
         s, believed, (share, weight, taught) = state, state.spread.item(), lesson
         settings = float(self.growth), self.buffer
         s.past.make_room(x.shape[1], self.buffer)
-        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, given_up(believed)
+        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, prior_threshold(believed)
         _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)
 
     def view(self, state: BayesianLogisticState) -> _BayesianLogisticView:

@@ -15,7 +15,18 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models._shared import check_exploration, check_sizes, count_round, linear_parts, wider, without_data
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, ZEROS, Gain, Lesson, WithoutLuck, Worth, flat
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, affordable, ahead, doubt, first, fit, reach
+from evenhand.numerics.evidence import (
+    BELIEVED,
+    LEAST,
+    Fit,
+    Sums,
+    affordable,
+    doubt,
+    first,
+    fit,
+    future_observations,
+    reach,
+)
 from evenhand.numerics.precision import absorb, blank, dot
 
 
@@ -158,7 +169,7 @@ def _value(
     n, outcomes, actions = theta.shape[2], w.shape[3], len(theta) // len(x)
     lead, product, center, each = x.shape[2] - n, np.empty(n), np.empty(outcomes), w.shape[2] > 1
     for r in range(len(x)):
-        more = ahead(count[r], rounds[r], taught[r], horizon[r], part[r])
+        more = future_observations(count[r], rounds[r], taught[r], horizon[r], part[r])
         for a in range(x.shape[1]):
             z, own = x[r, a, lead:], a if each else 0
             if blank(z):

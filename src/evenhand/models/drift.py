@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.signatures import checked, shown
+from evenhand.core.signatures import checked, value_text
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, number, whole
 from evenhand.models._shared import copy_where, refuse_luck, unit
@@ -40,7 +40,7 @@ def check_fades(name: str, inner: Model) -> None:
     """Refuse a model that cannot forget, or that draws its parameters."""
     if not fades(inner):
         expected = "a model that can forget, such as BayesianRidge, BayesianLogistic, Ridge or Tabular"
-        raise InvalidInput(f"{name}.inner", expected, shown(inner))
+        raise InvalidInput(f"{name}.inner", expected, value_text(inner))
     refuse_luck(name, inner)
 
 
@@ -158,7 +158,7 @@ class Memories(Wraps, WithoutLuck):
         check_fades("Memories", self.inner)
         positive = "a finite number above 0"
         if not self.half_lives and not self.keeps_all:
-            raise InvalidInput("Memories.half_lives", "at least one, unless `keeps_all`", shown(self.half_lives))
+            raise InvalidInput("Memories.half_lives", "at least one, unless `keeps_all`", value_text(self.half_lives))
         for life in self.half_lives:
             number("Memories.half_lives", life, positive, lambda x: 0 < x < math.inf)
         number("Memories.judge", self.judge, positive, lambda x: 0 < x < math.inf)

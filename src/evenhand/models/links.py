@@ -71,7 +71,7 @@ def predict(link: int, theta: Floats, x: Floats, out: Floats) -> None:
 
 
 @kernel
-def priced(link: int, theta: Floats, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+def mean_worth(link: int, theta: Floats, x: Floats, w: Floats) -> tuple[Floats, Floats]:
     """Mean worth at prices w, and no optimism, `(M,n),(A,n),(K,1|A,M)->(K,A),(K,A)`."""
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     y = np.empty(theta.shape[1])

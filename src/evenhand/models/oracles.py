@@ -20,7 +20,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, number, positive, whole
 from evenhand.models._shared import check_sizes, copy_where, refuse_luck
 from evenhand.models.base import COPIES, ROUND, Averageable, Lesson, Model, WithoutLuck, Worth, Wraps, by_action
-from evenhand.models.links import Link, code, predict, priced
+from evenhand.models.links import Link, code, mean_worth, predict
 from evenhand.numerics.precision import absorb, fresh, norm2
 
 Projection = Literal["row", "whole"]
@@ -125,7 +125,7 @@ class Oracle(WithoutLuck, Protocol):
         return OracleState(theta, self._inverse(n_replicas), np.zeros(n_replicas))
 
     def value(self, state: OracleState, x: Floats, w: Floats, u: Floats) -> Worth:
-        return Worth(*priced(self._link, state.theta, x, w))
+        return Worth(*mean_worth(self._link, state.theta, x, w))
 
     def update(self, state: OracleState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Take one step per play whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
@@ -301,7 +301,7 @@ class OnlineToBatch(Wraps, WithoutLuck):
         first = self.inner.value(state.inner, x, w, u)
         started = (state.count > 0)[:, None, None]
         if self._linear:
-            mean, bonus = priced(0, state.mean, x, w)
+            mean, bonus = mean_worth(0, state.mean, x, w)
         else:
             mean, bonus = np.zeros(first.mean.shape), np.zeros(first.bonus.shape)
             share = 1.0 / np.maximum(state.kept, 1)

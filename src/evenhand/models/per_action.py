@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.signatures import checked, lacks, shown
+from evenhand.core.signatures import checked, lacks, value_text
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.core.views import view_of
@@ -262,7 +262,7 @@ class PerAction(Wraps):
         whole("PerAction.actions", self.actions, 1)
         if lacks(self.inner, Model):
             expected = "a model of n features (`Sklearn` makes one of an estimator)"
-            raise InvalidInput("PerAction.inner", expected, shown(self.inner))
+            raise InvalidInput("PerAction.inner", expected, value_text(self.inner))
 
     @staticmethod
     def of(problem: Problem, kind: Callable[..., Model] = BayesianRidge) -> PerAction:
@@ -280,20 +280,20 @@ class PerAction(Wraps):
         """
         lacking = [name for name in ("actions", "learned", "n_features") if not hasattr(problem, name)]
         if lacking:
-            raise InvalidInput("problem", "a Problem", shown(problem))
+            raise InvalidInput("problem", "a Problem", value_text(problem))
         if not callable(kind):
-            raise InvalidInput("kind", "a class of models, such as BayesianRidge", shown(kind))
+            raise InvalidInput("kind", "a class of models, such as BayesianRidge", value_text(kind))
         sizes = {"n_features": problem.n_features}
         if len(problem.learned) != 1:
             sizes["n_outcomes"] = len(problem.learned)
             if "n_outcomes" not in inspect.signature(kind).parameters:
                 expected = f"a model of several outcomes, such as BayesianRidge, as the problem has {problem.learned}"
-                raise InvalidInput("kind", expected, f"{shown(kind)}, which has one")
+                raise InvalidInput("kind", expected, f"{value_text(kind)}, which has one")
         try:
             inner = kind(**sizes)
         except TypeError:
             expected = "a class of models of n_features, such as BayesianRidge (`Sklearn` makes one of an estimator)"
-            raise InvalidInput("kind", expected, shown(kind)) from None
+            raise InvalidInput("kind", expected, value_text(kind)) from None
         return PerAction(inner=inner, actions=len(problem.actions))
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.signatures import checked, shown
+from evenhand.core.signatures import checked, value_text
 from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST
 
@@ -46,9 +46,9 @@ class Prior:
     def __post_init__(self) -> None:
         mean, sd = _numbers("Prior.mean", self.mean), _numbers("Prior.sd", 1.0 if self.sd is None else self.sd)
         if not (np.abs(mean) <= LARGEST).all():
-            raise InvalidInput("Prior.mean", f"numbers in [{-LARGEST:g}, {LARGEST:g}]", shown(self.mean))
+            raise InvalidInput("Prior.mean", f"numbers in [{-LARGEST:g}, {LARGEST:g}]", value_text(self.mean))
         if not ((sd >= 1.0 / LARGEST) & (sd <= LARGEST)).all():
-            raise InvalidInput("Prior.sd", f"numbers in [{1.0 / LARGEST:g}, {LARGEST:g}]", shown(self.sd))
+            raise InvalidInput("Prior.sd", f"numbers in [{1.0 / LARGEST:g}, {LARGEST:g}]", value_text(self.sd))
 
     def origin(self, n_replicas: int, actions: int, outcomes: int, n: int) -> Floats:
         """Return the mean of every action of every replica, `->(A,M,n)`, as rows."""
@@ -75,7 +75,7 @@ class Prior:
             return default
         sd = _numbers("Prior.sd", self.sd)
         if sd.shape not in ((), (outcomes,)):
-            raise InvalidInput("Prior.sd", f"one number, or {outcomes}, one per outcome", shown(self.sd))
+            raise InvalidInput("Prior.sd", f"one number, or {outcomes}, one per outcome", value_text(self.sd))
         return np.asarray(np.broadcast_to(sd**2, (outcomes,)).copy())
 
 
@@ -83,4 +83,4 @@ def _numbers(field: str, value: object) -> Floats:
     try:
         return np.asarray(value, float)
     except (TypeError, ValueError):
-        raise InvalidInput(field, "a number, or an array of numbers", shown(value)) from None
+        raise InvalidInput(field, "a number, or an array of numbers", value_text(value)) from None

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
-from evenhand.core.signatures import accept, shown
+from evenhand.core.signatures import accept, value_text
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number
 from evenhand.models._shared import check_sizes
@@ -102,7 +102,7 @@ class Sklearn(WithoutLuck):
             raise InvalidInput("Sklearn.min_observations, buffer", "1 <= min_observations <= buffer", got)
         if not isinstance(self.estimator, _base().BaseEstimator):
             expected = "an instance of a scikit-learn estimator"
-            raise InvalidInput("Sklearn.estimator", expected, shown(self.estimator))
+            raise InvalidInput("Sklearn.estimator", expected, value_text(self.estimator))
         fit = "partial_fit" if self.mode == "partial_fit" else "fit"
         needed = (fit, "predict_proba" if self._classifies else "predict")
         if not all(hasattr(self.estimator, name) for name in needed):
@@ -182,7 +182,7 @@ class Sklearn(WithoutLuck):
 
     def _predict(self, state: SklearnState, r: int, x: Floats) -> Floats:
         """Outcomes of the candidates of one replica, `(A,n)->(A,M)`."""
-        fit = state.fits[r] if self.mode == "partial_fit" else self._fitted(state, r)
+        fit = state.fits[r] if self.mode == "partial_fit" else self._latest_fit(state, r)
         if fit is None:
             return np.tile(np.clip(0.0, state.low, state.high), (len(x), 1))
         parts = [p if isinstance(p, float) else self._ask(p, x) for p in fit.predictors]
@@ -202,7 +202,7 @@ class Sklearn(WithoutLuck):
             raise InvalidInput(place, expected, mean)
         return np.clip(mean, state.low, state.high)
 
-    def _fitted(self, state: SklearnState, r: int) -> _Fit | None:
+    def _latest_fit(self, state: SklearnState, r: int) -> _Fit | None:
         """Return the estimators of the last due fit, fitted now unless cached; a pure function of the buffer."""
         count = int(state.fitted[r])
         fit = state.fits[r]

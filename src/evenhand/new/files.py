@@ -65,7 +65,7 @@ def _problem(a: Answers) -> Iterator[str]:
     yield from _aim(a.aim)
     for limit in a.limits:
         yield from _limit(limit)
-    yield from _even(a)
+    yield from _suggest_parity(a)
     yield ""
     yield '[policy] # `evenhand systems --for "budgets, parity"` lists others'
     yield 'name = "resolving"'
@@ -110,7 +110,7 @@ def _limit(limit: Limit) -> Iterator[str]:
     yield f"total = {value(limit.total)}"
 
 
-def _even(a: Answers) -> Iterator[str]:
+def _suggest_parity(a: Answers) -> Iterator[str]:
     """Suggest a parity where there are groups."""
     for name in [f.name for f in a.features if f.levels][:1]:
         yield ""
@@ -125,7 +125,7 @@ def script(answers: Answers) -> str:
     """Write a script that decides and observes simulated answers."""
     a, name = answers, json.dumps(answers.aim.name, ensure_ascii=False)
     chances = {action: round(0.1 + 0.5 * i / (len(a.actions) - 1), 3) for i, action in enumerate(a.actions)}
-    case = "".join(f"\n        {json.dumps(f.name, ensure_ascii=False)}: {_drawn(f)}," for f in a.features)
+    case = "".join(f"\n        {json.dumps(f.name, ensure_ascii=False)}: {_draw_text(f)}," for f in a.features)
     happens = "float(luck.random() < chance)"
     if (a.aim.low, a.aim.high) != (0.0, 1.0):
         happens = f"luck.uniform({a.aim.low!r}, {a.aim.low!r} + chance * {a.aim.high - a.aim.low!r})"
@@ -173,7 +173,7 @@ def script(answers: Answers) -> str:
         ''').replace("{CASE}", "{" + case + ("\n    }" if case else "}"))
 
 
-def _drawn(feature: Feature) -> str:
+def _draw_text(feature: Feature) -> str:
     if feature.ends is not None:
         return f"luck.uniform({feature.ends[0]!r}, {feature.ends[1]!r})"
     return f"luck.choice({json.dumps(feature.levels, ensure_ascii=False)})"

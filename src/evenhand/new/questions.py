@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 
 
 class Feature(NamedTuple):
@@ -193,7 +193,7 @@ def read(texts: Mapping[str, str]) -> Answers:
         for action in limit.uses:
             if action not in found.actions:
                 expected = f"uses of the actions {', '.join(found.actions)}"
-                raise InvalidInput("limit", expected, f"{action}{meant(action, found.actions)}")
+                raise InvalidInput("limit", expected, f"{action}{suggestion(action, found.actions)}")
     _distinct([found.aim.name, *(limit.name for limit in found.limits)])
     return found
 

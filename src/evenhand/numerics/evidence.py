@@ -43,7 +43,7 @@ class Fit(NamedTuple):
 
 
 @kernel
-def within(ridge: float, trace: float) -> float:
+def clip_penalty(ridge: float, trace: float) -> float:
     """Clip the penalty to 1e-10 and 1e10 times the trace of the data's precision; NaN becomes the lower bound.
 
     Below, collinear features would make a matrix that rounding cannot invert; above, numbers overflow. Neither bound
@@ -53,7 +53,7 @@ def within(ridge: float, trace: float) -> float:
 
 
 @inlined
-def ahead(count: float, rounds: float, taught: float, horizon: float, part: float) -> float:
+def future_observations(count: float, rounds: float, taught: float, horizon: float, part: float) -> float:
     """Estimate the number of future observations at the rate so far, with one more observation in one more round.
 
     Rounds of training do not use up the horizon; at most a part of the horizon counts as future.
@@ -187,7 +187,7 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
         part[m] = max(count - zeros[m], 0.0) / count
     rho = ridge if ridge > 0.0 else scale / first(spreads)
     for step in range(_PASSES):
-        rho = within(rho, trace)
+        rho = clip_penalty(rho, trace)
         free = size
         for b in range(blocks):
             for i in range(n):

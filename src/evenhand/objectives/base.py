@@ -154,7 +154,7 @@ def conjugate(objective: Conjugable, theta: Floats, low: Floats | float = 0.0, h
     return np.asarray(total(flat(theta) * flat(y)).reshape(theta.shape[:-1]) + objective.value(y))
 
 
-def sloped(
+def point_and_slope(
     slope: Callable[[Floats], Floats], z: Floats, start: Floats, steepest: float = np.inf
 ) -> tuple[Floats, Floats]:
     """Return a point and its slope: z, or the first point towards the start that is not too steep, `(m)->`.
@@ -162,7 +162,7 @@ def sloped(
     Domains are convex, so the way to a start inside the domain has points of it.
 
     >>> from evenhand.objectives import AlphaFair
-    >>> sloped(AlphaFair(("a", "b"), alpha=1.0).supergradient, np.array([-0.1, 0.3]), np.array([0.5, 0.5]))[0]
+    >>> point_and_slope(AlphaFair(("a", "b"), alpha=1.0).supergradient, np.array([-0.1, 0.3]), np.array([0.5, 0.5]))[0]
     array([0.05, 0.35])
     """
     for back in (0.0, *(0.5**k for k in range(20, 0, -1))):

@@ -33,7 +33,7 @@ class _Program(NamedTuple):
     pinned: Any
 
 
-class Written:
+class CvxpyExpression:
     """A concave expression f of one variable: values, domain, and gradients of its envelopes.
 
     Raises:
@@ -203,7 +203,7 @@ class Concave:
     def __post_init__(self, build: Callable[[Any], Any]) -> None:
         object.__setattr__(self, "outcomes", outcome_names("Concave", self.outcomes))
         steep = number("Concave.lipschitz", self.lipschitz, "a number of at least 0", lambda x: x >= 0)
-        written = Written(build, len(self.outcomes))
+        written = CvxpyExpression(build, len(self.outcomes))
         for name, kept in (
             ("lipschitz", steep),
             ("expression", written.text),
@@ -263,7 +263,7 @@ class Concave:
         return np.array([row + b * self._expression.gradient(row, b) for row, b in pairs]).reshape(z.shape)
 
     @property
-    def _expression(self) -> Written:
+    def _expression(self) -> CvxpyExpression:
         return self._written  # type: ignore[attr-defined,no-any-return]
 
     @property

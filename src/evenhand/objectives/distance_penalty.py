@@ -65,11 +65,11 @@ class DistancePenalty:
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        return (0.0 - self._beyond(flat(z))[1]).reshape(z.shape[:-1])
+        return (0.0 - self._residual(flat(z))[1]).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
         """Compute the unit direction back to the set, 0 inside it, `(m)->(m)`."""
-        gap, far = self._beyond(flat(z))
+        gap, far = self._residual(flat(z))
         return np.asarray(0.0 - gap / np.where(far > 0.0, far, math.inf)[:, None]).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
@@ -83,14 +83,14 @@ class DistancePenalty:
 
     def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
         """Compute the direction back to the set; it is shorter than 1 within beta of the set, `(m),()->(m)`."""
-        gap, far = self._beyond(flat(z))
+        gap, far = self._residual(flat(z))
         return np.asarray(0.0 - gap / np.maximum(far, each(beta, z))[:, None]).reshape(z.shape)
 
     def intercept(self, slope: Floats) -> Floats:
         """Compute the support function of S within the ranges at minus the slope, `(m)->()`."""
         return self.within.support(0.0 - slope, *self._ends)[0]
 
-    def _beyond(self, rows: Floats) -> tuple[Floats, Floats]:
+    def _residual(self, rows: Floats) -> tuple[Floats, Floats]:
         """Compute the vector from the nearest point of S and its length, `(m)->(m),()`; 0 if it is mere rounding."""
         gap = rows - self.within.project(rows)
         far = np.sqrt(total(gap * gap))

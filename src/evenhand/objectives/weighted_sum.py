@@ -139,7 +139,7 @@ class WeightedSum:
     def able(self, ability: type) -> bool:
         """Whether the parts allow a prox (`Proximal`) or a maximizer (`Conjugate`) of the sum."""
         others = (part for _, part in self.terms if not isinstance(part, Linear))
-        return not self._shared and all(able(part, ability) for part in others)
+        return not self._shared_outcomes and all(able(part, ability) for part in others)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
         """Step along the weights of linear parts, then apply the prox of each other part, `(m),()->(m)`."""
@@ -161,7 +161,7 @@ class WeightedSum:
 
     def envelope_view(self, beta: float) -> _EnvelopeView | None:
         """The kernels' view of it under `Moreau(beta)`; None unless its only non-linear part is a Gini function."""
-        if self._shared or self._only_gini is None:
+        if self._shared_outcomes or self._only_gini is None:
             return None
         places, ranked, c = self._only_gini
         return _EnvelopeView(self._slope, places, ranked, c, float(beta))
@@ -198,7 +198,7 @@ class WeightedSum:
         return out
 
     @cached_property
-    def _shared(self) -> list[str]:
+    def _shared_outcomes(self) -> list[str]:
         """Outcomes that several parts read, linear parts aside."""
         read = Counter(name for _, part in self.terms if not isinstance(part, Linear) for name in part.outcomes)
         return [name for name, times in read.items() if times > 1]
@@ -221,9 +221,9 @@ class WeightedSum:
 
     def _parts(self, what: str, ability: type) -> Iterator[tuple[float, Any, slice | Ints]]:
         """Yield the parts that are not linear; refuse parts that share outcomes or lack the ability."""
-        if self._shared:
+        if self._shared_outcomes:
             expected = "parts that share no outcomes (or smoothing by Randomized, which needs none of this)"
-            raise InvalidInput(f"WeightedSum.{what}", expected, f"{self._shared} in several")
+            raise InvalidInput(f"WeightedSum.{what}", expected, f"{self._shared_outcomes} in several")
         for (c, part), at in zip(self.terms, self._at, strict=True):
             if not isinstance(part, Linear):
                 if not able(part, ability):

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.files import RUN, quoted_cell, replacement
+from evenhand.core.files import RUN, quote_cell, replacement
 from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
@@ -134,7 +134,7 @@ class Assignment(Result):
 
     def inputs(self) -> dict[str, object]:
         """Return the inputs of the list, by name."""
-        return {"log": self.log, "cases": len(self.chosen)} | allowances.setting(self._allowed)
+        return {"log": self.log, "cases": len(self.chosen)} | allowances.budget_setting(self._allowed)
 
     @property
     def _allowed(self) -> tuple[Allowance, ...]:
@@ -180,7 +180,7 @@ class Assignment(Result):
             return write_parquet(path, columns, numbers)
         with on_disk("path", "a file that can be written"), replacement(path) as part, _new(part, self.form) as out:
             rows = csv.writer(out, delimiter=self.form.separator or ",")
-            rows.writerow(columns if verbatim else map(quoted_cell, columns))
+            rows.writerow(columns if verbatim else map(quote_cell, columns))
             results = (_numbers(name, z, self.form.point) for name, z in columns.items())
             rows.writerows(zip(*(z if verbatim else _cells(z) for z in results), strict=True))
         return path
@@ -216,7 +216,7 @@ def _cells(column: list[object]) -> list[object]:
     """Quote the texts of a column that a spreadsheet would run."""
     if not any(isinstance(z, str) and z.startswith(RUN) for z in column):
         return column
-    return [quoted_cell(z) if isinstance(z, str) else z for z in column]
+    return [quote_cell(z) if isinstance(z, str) else z for z in column]
 
 
 def _numbers(name: str, column: list[object], decimal: str) -> list[object]:

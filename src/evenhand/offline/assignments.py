@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
@@ -170,7 +170,7 @@ def _chances(lottery: str | Mapping[str, float], names: Sequence[str]) -> Floats
     for action, chance in stated.items():
         if action not in names:
             expected = f"uniform, plan, or actions, {list(names)}"
-            raise InvalidInput("lottery", expected, f"{action}{meant(action, names)}")
+            raise InvalidInput("lottery", expected, f"{action}{suggestion(action, names)}")
         number(f"lottery[{action!r}]", chance, "a chance in [0, 1]", lambda x: 0.0 <= x <= 1.0)
     total = sum(stated.values())
     if abs(total - 1.0) > _ROUNDED:

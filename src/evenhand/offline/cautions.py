@@ -22,7 +22,7 @@ from evenhand.logs.units import Units
 from evenhand.offline.events import FEW_EVENTS, Occurrences, scaled
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.scores import Average, Estimate, weights
-from evenhand.problem.constraints import Stated
+from evenhand.problem.constraints import Statement
 from evenhand.problem.constraints.base import relative
 from evenhand.problem.rows import Rows
 
@@ -273,7 +273,7 @@ def _room(estimate: Estimate, bound: float) -> float:
 
 
 def _row(
-    evidence: Evidence, s: Stated, j: int, amounts: Callable[[str], Floats], w: Floats, guesses: Set[str]
+    evidence: Evidence, s: Statement, j: int, amounts: Callable[[str], Floats], w: Floats, guesses: Set[str]
 ) -> Estimate:
     """Return the estimate of a row of a constraint, as `problem.rows` states it."""
     p, rows, clusters = evidence.problem, s.rows, evidence.clusters
@@ -301,7 +301,7 @@ def _row(
     return part.beyond(own, other, other.counted(cases, scaled(ends, -weight * always)))
 
 
-def _inside(evidence: Evidence, s: Stated, j: int) -> Bools:
+def _inside(evidence: Evidence, s: Statement, j: int) -> Bools:
     """The rows of the group that a row of a constraint reads beside all cases, or all rows, `->(N)`."""
     p, c = evidence.problem, int(s.rows.column[j])
     if c < 0:

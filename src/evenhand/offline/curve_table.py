@@ -157,7 +157,7 @@ class Curve(LogResult):
         for line in others if fault_of(self.checks) is None and not self.doubt.any else ():
             each = zip(self.budgets, line.less, strict=True)
             errors = self.bands[line.name].less
-            told = [(b, in_band("", z, errors, len(self.budgets)).told) for b, z in each if not math.isnan(z.se)]
+            told = [(b, in_band("", z, errors, len(self.budgets)).sign) for b, z in each if not math.isnan(z.se)]
             brings = _where(told) if told else "what the log says too little of"
             yield f"Beyond {line.name}, targeting brings {brings}."
         price = first.price[self._at]

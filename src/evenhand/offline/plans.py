@@ -26,7 +26,7 @@ from evenhand.logs.units import MISSING, MOST_LEVELS, Units
 from evenhand.offline.allocation import Resource, allocate
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.problem.constraints.base import relative
-from evenhand.problem.constraints.statements import Stated
+from evenhand.problem.constraints.statements import Statement
 from evenhand.problem.problem import Problem
 
 
@@ -139,7 +139,7 @@ class Limits(NamedTuple):
     """The limits that a list must keep."""
 
     budgets: tuple[Budget, ...]
-    demands: tuple[Stated, ...]  # such as floors, ratios and parities: what rows state of averages
+    demands: tuple[Statement, ...]  # such as floors, ratios and parities: what rows state of averages
 
 
 class Held(NamedTuple):
@@ -163,7 +163,7 @@ def limits_of(evidence: Evidence, cases: int, budget: float | None) -> Limits:
         InvalidInput: a constraint is of spans of time, or of a set that rows do not describe.
     """
     p, place = evidence.problem, f"{evidence.problem_file}: constraints"
-    budgets, demands = list[Budget](), list[Stated]()
+    budgets, demands = list[Budget](), list[Statement]()
     for s in p.stated:
         if s.spends and s.outcome in (*p.known, *p.learned) and s.by is None:
             budgets.append(Budget(str(s.outcome), s.total / p.horizon * cases, s.outcome in p.learned))
@@ -249,7 +249,7 @@ def _conflict(worth: Floats, resources: Sequence[Resource], labels: Sequence[str
     return f"no list keeps to {' and '.join(dict.fromkeys(told))}"
 
 
-def _label(s: Stated) -> str:
+def _label(s: Statement) -> str:
     """The demand in words, per case."""
     side = "at most" if s.constraint.worst == "high" else "at least"
     label = s.constraint.label.removesuffix(f", {side}").replace(" per round", " per case")
@@ -264,7 +264,7 @@ def _is_kept(worth: Floats, resources: Sequence[Resource], order: Ints) -> bool:
     return True
 
 
-def resources_of(evidence: Evidence, s: Stated, tables: Mapping[str, Tables], cases: Cases) -> Iterator[Resource]:
+def resources_of(evidence: Evidence, s: Statement, tables: Mapping[str, Tables], cases: Cases) -> Iterator[Resource]:
     """Yield the limits of a constraint's rows, by the outcomes and the grouping that they read.
 
     A group counts by its share of the list; the rows of a group without a case limit nothing.
@@ -419,7 +419,7 @@ class ListSums:
         )
 
 
-def averages_of(s: Stated, run: ListSums) -> Averages:
+def averages_of(s: Statement, run: ListSums) -> Averages:
     """Return what a list has of a constraint, by group where it looks at groups one by one."""
     if s.by is not None and s.outcome is not None:
         columns = [k for k, (by, _) in enumerate(run.problem.columns) if by == s.by]

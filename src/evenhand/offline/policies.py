@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats
 from evenhand.logs.arrow import Frame, arrow_table
@@ -56,7 +56,7 @@ def decided(field: str, estimator: Decider, evidence: Evidence) -> Floats:
     for column in columns:
         if column not in evidence.columns:
             expected = f"an estimator of features of {evidence.problem_file}, {list(evidence.columns)}"
-            raise InvalidInput(field, expected, f"{column}{meant(column, evidence.columns)}")
+            raise InvalidInput(field, expected, f"{column}{suggestion(column, evidence.columns)}")
     return chosen(field, estimator.predict(data_frame({str(c): evidence.columns[c] for c in columns})), evidence)
 
 
@@ -77,7 +77,7 @@ def _action(field: str, value: str, evidence: Evidence) -> int:
     logged = {} if evidence.spec is None else evidence.spec.actions
     name = value if value in evidence.names else logged.get(value, value)
     if name not in evidence.names:
-        got = f"{value}{meant(value, evidence.names)}"
+        got = f"{value}{suggestion(value, evidence.names)}"
         raise InvalidInput(field, f"actions, {list(evidence.names)}, or their values in the log", got)
     return evidence.names.index(name)
 

@@ -90,7 +90,7 @@ class LogResult(Evaluation):
         found |= {"folds": self.folds, "seed": self.seed}
         if self.clusters is not None:
             found |= {"cluster": self.clusters.column, "clusters": self.clusters.number}
-        return found | allowances.setting(self.allowed)
+        return found | allowances.budget_setting(self.allowed)
 
     def heading(self) -> Iterator[str]:
         """Yield the lines above the tables, with the budgets, what is wrong and the notes."""

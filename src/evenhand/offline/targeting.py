@@ -247,10 +247,10 @@ class ForWhom(LogResult):
         if self.doubt.any:
             return f"What features add to {self.policy!r} cannot be told, as the log says too little of its plays"
         each = [in_band(z.feature, z.value, self.reach, len(self.adds)) for z in self.adds]
-        sure = [z for z in each if z.told > 0]
+        sure = [z for z in each if z.sign > 0]
         if not sure:
             return f"No feature adds more to {self.policy!r} than chance explains"
-        said = ", ".join(f"{z.name} {z.said}" for z in sure)
+        said = ", ".join(f"{z.name} {z.text}" for z in sure)
         return f"Of {len(self.adds)} features, these add more {self.objective} per case than chance explains: {said}"
 
     def sentences(self) -> Iterator[str]:

@@ -21,7 +21,7 @@ from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.page import Part
 from evenhand.report.results import Column, Measurement, Records, cells_of, names_of
-from evenhand.report.tables import Table, printed
+from evenhand.report.tables import Table, join_tables
 
 CAVEAT = (
     "Those without an error follow the model to some part, and nothing says how wrong that is. Where estimators are "
@@ -228,7 +228,7 @@ class Value(LogResult):
 
     def text(self) -> str:
         """Return the printed text: the tables, and for whom the targeted policy is."""
-        whom = "" if self.whom is None else "\n\n" + printed([], self.whom.tables(), [self.whom.summary()])
+        whom = "" if self.whom is None else "\n\n" + join_tables([], self.whom.tables(), [self.whom.summary()])
         return super().text() + whom
 
     @property

@@ -14,7 +14,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import file, writable
 from evenhand.logs.columns import POINT, as_numbers
@@ -93,7 +93,7 @@ def policy_of(rule: str, evidence: Evidence) -> Floats:
 def _action(name: str, evidence: Evidence) -> int:
     if name not in evidence.names:
         logged = {} if evidence.spec is None else evidence.spec.actions
-        hint = f" (did you mean {logged[name]}?)" if name in logged else meant(name, evidence.names)
+        hint = f" (did you mean {logged[name]}?)" if name in logged else suggestion(name, evidence.names)
         raise InvalidInput("rule", f"one of the actions {list(evidence.names)}", name + hint)
     return evidence.names.index(name)
 
@@ -105,7 +105,7 @@ def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> B
     column, sign, text = shown(found["column"]), found["sign"].replace("==", "="), shown(found["value"])
     if column not in evidence.columns:
         raise InvalidInput(
-            "rule", f"one of the features {list(evidence.columns)}", column + meant(column, evidence.columns)
+            "rule", f"one of the features {list(evidence.columns)}", column + suggestion(column, evidence.columns)
         )
     values = evidence.columns[column]
     if values.dtype.kind == "f":
@@ -122,7 +122,7 @@ def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> B
         raise InvalidInput("rule", f"= or != for {column}, which has names", sign)
     levels = np.unique(values).tolist()
     if text not in levels:
-        hint = misread(text, levels) or meant(text, levels)
+        hint = misread(text, levels) or suggestion(text, levels)
         raise InvalidInput("rule", f"one of the values of {column}, {levels[:10]}", text + hint)
     return np.asarray(_COMPARE[sign](values, text))
 

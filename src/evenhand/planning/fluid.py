@@ -24,7 +24,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.newton import solve
 from evenhand.planning.shared_arms import Arms, Shared, add_satisfaction, arms_of, soft_arms, units_of
-from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
+from evenhand.planning.soft_lists import Moments, ScaledSample, soft_lists
 
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
 _CAP = 50.0  # largest price, in units of the price at which decisions change
@@ -75,14 +75,14 @@ class Solution(NamedTuple):
 class Program(NamedTuple):
     """The fluid problem of one replica, in the units of a solver."""
 
-    sampled: Sampled
+    sampled: ScaledSample
     arms: Arms | None
     low: Floats  # (k + A,)
     high: Floats  # (k + A,)
 
 
 @kernel
-def _smooth(arms: Arms | None, sampled: Sampled, price: Floats, temperature: float, moments: Moments) -> float:
+def _smooth(arms: Arms | None, sampled: ScaledSample, price: Floats, temperature: float, moments: Moments) -> float:
     """The smoothed worth of the best lists, or of the best arms where users share them."""
     if arms is None:
         return soft_lists(sampled, price, temperature, moments)
@@ -324,7 +324,7 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
             price[k + a] = min(max(lam[r, a] * matches / unit, -_CAP), _CAP)
             least[k + a] = most[k + a] = 0.0
         rewards, uses = _in_units(gain, use, r, kept[r], spread[r], size)
-        sampled = Sampled(share, rewards, uses, exposed.first[r], _further(exposed.further, r))
+        sampled = ScaledSample(share, rewards, uses, exposed.first[r], _further(exposed.further, r))
         program = Program(sampled, arms, least, most)
         for first in (last, 0):
             if first == last and last > 0 and not warm[r]:
@@ -359,7 +359,7 @@ def _exposure(first: float, further: Floats | None, r: int) -> float:
 
 
 @kernel
-def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
+def _mark_violations(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
     """Mark the directions that differ and that no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
     weight, g, kept, low, high = fluid.weight, fluid.gain, fluid.kept, fluid.low, fluid.high
     out = np.zeros(low.shape, np.bool_)
@@ -416,7 +416,7 @@ def solve_plain_first(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, war
         solve_fluid(fluid, plain, due, warm, solution)
         return plain
     differs, before, read, waits = _differs(plain, hope, due), solution.mu.copy(), plain, due
-    missed = _beyond(fluid, plain, differs)
+    missed = _mark_violations(fluid, plain, differs)
     hoped = np.zeros_like(missed)
     while waits.any():
         hoped |= missed

@@ -63,8 +63,8 @@ class Appended:
             case = x[:, :, 0, 1:] if numbered else x[:, :, 0]
             if blocks:
                 case = x[:, :, 0, : x.shape[3] // self.before]
-            if np.array_equal(_laid_out(case, self.before, numbered, blocks)[used], x[used]):
-                return _laid_out(case, after, numbered, blocks)
+            if np.array_equal(_features_by_action(case, self.before, numbered, blocks)[used], x[used]):
+                return _features_by_action(case, after, numbered, blocks)
         if not self.reads:
             return np.concatenate([x, np.zeros((*x.shape[:2], len(self.known), x.shape[3]))], 2)
         expected = "contexts in which every action has the features of the case, as appended ones have no others"
@@ -81,7 +81,7 @@ class Appended:
         return np.concatenate([groups, more], 2)
 
 
-def _laid_out(case: Floats, actions: int, numbered: bool, blocks: bool) -> Floats:
+def _features_by_action(case: Floats, actions: int, numbered: bool, blocks: bool) -> Floats:
     """The features of every action in a case, `(S,n)->(S,A,n')`; see `Policy.encode`."""
     x = np.repeat(case[:, :, None], actions, 2)
     if numbered:

@@ -10,7 +10,7 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.permutahedron import ascend, best_lists
 from evenhand.objectives import GeneralizedGini, Linear, Objective, WeightedSum
-from evenhand.objectives.base import Proximal, able, sloped
+from evenhand.objectives.base import Proximal, able, point_and_slope
 from evenhand.planning.mixing import Best
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows, in_units, select, stack
@@ -55,13 +55,13 @@ def pool(lists: Lists) -> Lists:
     return lists._replace(learned=mean, offered=lists.offered[:1], weight=np.ones(1), position=lists.position[:1])
 
 
-def pulled(rows: Rows, problem: Problem, lists: Lists, q: Floats) -> tuple[Floats, Floats]:
+def pull_back(rows: Rows, problem: Problem, lists: Lists, q: Floats) -> tuple[Floats, Floats]:
     """Return prices of learned outcomes and the offset of every candidate at prices of rows, `(d)->(1|A,M),(A)`."""
     price, offset = rows.pull(Cases(lists.known, lists.groups), problem.shares[None], q[None, None])
     return price[0, 0], offset[0, 0]
 
 
-def posted(rows: Rows, problem: Problem, lists: Lists, y: Floats, exposed: Floats) -> Floats:
+def rows_of_lists(rows: Rows, problem: Problem, lists: Lists, y: Floats, exposed: Floats) -> Floats:
     """Return the rows of all candidates together, from their learned outcomes and exposures, `(A,M),(A)->(d)`."""
     frame = Cases(lists.known, lists.groups)
     return np.asarray(rows.post(frame, problem.shares[None], y[None], exposed[None, :, None] * lists.known)[0])
@@ -166,9 +166,11 @@ def _reads(rows: Rows, problem: Problem, lists: Lists) -> Floats:
     waits = lists._replace(known=lists.known * ~rows.sure)
     for j in range(len(rows)):
         q = np.eye(len(rows))[j]
-        price = pulled(rows, problem, lists, q)[0]  # factors are due with their outcomes, whether or not they are sure
-        exposed = (lists.learned * price).sum(2) + pulled(rows, problem, waits, q)[1]
-        placed = pulled(rows, problem, at_once, q)[1]
+        price = pull_back(rows, problem, lists, q)[
+            0
+        ]  # factors are due with their outcomes, whether or not they are sure
+        exposed = (lists.learned * price).sum(2) + pull_back(rows, problem, waits, q)[1]
+        placed = pull_back(rows, problem, at_once, q)[1]
         each = exposed[:, :, None] * lists.position[:, None, :] + placed[:, None]
         found.append((lists.weight[:, None, None] * each)[possible])
     return np.array(found).reshape(len(rows), -1)
@@ -240,7 +242,7 @@ class _Program:
         self.m = len(weights), len(names)
         unit = np.ones(len(rows))
         for j in range(len(rows)):
-            price, offset = pulled(rows, problem, lists, np.eye(len(rows))[j])
+            price, offset = pull_back(rows, problem, lists, np.eye(len(rows))[j])
             most = float((np.abs(price) * np.abs(lists.learned).max((0, 1))).sum(1).max() + np.abs(offset).max())
             unit[j] = most if most > 0.0 else 1.0
         self.unit = unit
@@ -251,12 +253,12 @@ class _Program:
     def pull(self, side: _Side, linear: float = 1.0) -> tuple[Floats, Floats]:
         """Price of learned outcomes and offset of every candidate, `->(1|A,M),(A)`."""
         q = np.concatenate([linear * self.weights, side.slope, -side.lam])
-        price, offset = pulled(self.rows, self._problem, self._lists, q)
+        price, offset = pull_back(self.rows, self._problem, self._lists, q)
         return np.ascontiguousarray(price), offset
 
     def post(self, y: Floats, exposed: Floats) -> Floats:
         """All rows, `(A,M),(A)->(m+d)`."""
-        return posted(self.rows, self._problem, self._lists, y, exposed)
+        return rows_of_lists(self.rows, self._problem, self._lists, y, exposed)
 
     def norm(self) -> float:
         """The norm of the map to all rows that are not linear in the objective, by power iteration."""
@@ -324,12 +326,12 @@ def maximize_lists(
     p = _Program(objective, problem, lists, rows, limit)
     (n, m), (cases, candidates) = p.m, lists.learned.shape[:2]
     passes = passes or int(np.clip(WORK / (cases * candidates), 1000, PASSES))
-    x = _even(lists)
+    x = _equal_exposure(lists)
     z = p.post(np.einsum("s,sa,sam->am", lists.weight, x, lists.learned), lists.weight @ x)
     ahead, best, bound, prices = z, Best(-np.inf, np.zeros(0), z, np.inf), np.inf, np.zeros(len(limit))
     now = _Side(np.zeros(m), np.zeros(len(limit)), 0.0)
     even, middle = z[: n + m][p.order], np.array(problem.middle(tuple(objective.outcomes)))
-    worth = float(np.abs(sloped(objective.supergradient, even, middle)[1]) @ np.abs(even)) or 1.0
+    worth = float(np.abs(point_and_slope(objective.supergradient, even, middle)[1]) @ np.abs(even)) or 1.0
     norm, ratio = p.norm(), 1.0 / _steepest(p, z[n : n + m], problem, now)
     sums, z_sum, count, last, before = now, 0.0 * z, 0, np.inf, (-np.inf, np.inf)
     for i in range(1, passes + 1):
@@ -361,7 +363,7 @@ def maximize_lists(
     return best._replace(prices=prices, gap=max(bound - best.value, 0.0))
 
 
-def _even(lists: Lists) -> Floats:
+def _equal_exposure(lists: Lists) -> Floats:
     """The point at which all offered candidates are exposed alike, `->(S,A)`."""
     count, (rows, places) = lists.offered.sum(1), lists.position.shape
     sums = np.concatenate([np.zeros((rows, 1)), lists.position.cumsum(1)], 1)
@@ -375,7 +377,7 @@ def _steepest(p: _Program, start: Floats, problem: Problem, none: _Side) -> floa
     slope = none.slope
     if p.curved is not None:
         middle = np.array(problem.middle(tuple(p.curved.outcomes)))
-        slope = sloped(p.curved.supergradient, start, middle)[1]
+        slope = point_and_slope(p.curved.supergradient, start, middle)[1]
     price, offset = p.pull(none._replace(slope=slope))
     return float(np.abs(price).max(initial=0.0) + np.abs(offset).max()) or 1.0
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
-from evenhand.objectives.base import Objective, sloped
+from evenhand.objectives.base import Objective, point_and_slope
 from evenhand.planning.program import Sample, best_plays, conflict_message, largest, solve
 from evenhand.sets.base import ConvexSet
 
@@ -56,7 +56,7 @@ class Finder(Protocol):
         """Return the policy of the greatest mean q.y - lam.c - sum_i tilt_i.w_i, and that mean, `(m),(d)->`."""
 
 
-class Within(NamedTuple):
+class SetLimit(NamedTuple):
     """A convex set in which the average of followed outcomes must lie."""
 
     label: str
@@ -84,7 +84,7 @@ def mixture(
     finder: Finder,
     limit: Floats,
     start: Floats,
-    sets: tuple[Within, ...] = (),
+    sets: tuple[SetLimit, ...] = (),
     *,
     tolerance: float = 1e-6,
 ) -> Mixture:
@@ -138,7 +138,7 @@ def mixture(
             priced = [name for name, p in zip(finder.labels, lam, strict=False) if p > 0.0]
             cuts.raise_price(nu, priced, finder.rows)
         found.append(pure)
-        z, slope = sloped(objective.supergradient, z, start, steepest)
+        z, slope = point_and_slope(objective.supergradient, z, start, steepest)
         tangents.append(float(objective.value(z)) - slope @ z)
         slopes.append(slope)
     expected = f"one that {ROUNDS} tangents describe to {tolerance}"
@@ -154,7 +154,7 @@ def _worth(objective: Objective, slope: Floats, most: Floats) -> float:
 class _Cuts:
     """Tangents of convex sets so far, and the price of being beyond them."""
 
-    def __init__(self, sets: tuple[Within, ...], price: float, size: float):
+    def __init__(self, sets: tuple[SetLimit, ...], price: float, size: float):
         self.sets, self.price, self.size, self.raised = sets, price, size, 0
         self.of: list[int] = []  # the set of every cut
         self.normals: list[Floats] = []
@@ -248,7 +248,7 @@ def maximize(
     truth: Truth,
     limit: Floats,
     start: Floats,
-    sets: tuple[Within, ...] = (),
+    sets: tuple[SetLimit, ...] = (),
     *,
     tolerance: float = 1e-6,
 ) -> Best:

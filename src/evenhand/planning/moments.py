@@ -173,7 +173,7 @@ def pure_moments(
                     first[both, c, v] += here[v, at[i], i]
                 continue
             for z in range(n_l):
-                a = _chosen(here, c, i, slopes[z], offsets[z])
+                a = _best_action(here, c, i, slopes[z], offsets[z])
                 counts[z, c, a] += 1.0
                 for v in range(n_u):
                     first[z, c, v] += here[v, a, i]
@@ -197,7 +197,7 @@ def _reaches(slopes: Floats, offsets: Floats) -> tuple[Floats, Floats]:
 
 
 @kernel
-def _chosen(u: NDArray[np.floating], c: int, i: int, slope: Floats, offset: Floats) -> int:
+def _best_action(u: NDArray[np.floating], c: int, i: int, slope: Floats, offset: Floats) -> int:
     """The first of the best actions in one context."""
     best, top = 0, -np.inf
     for a in range(len(offset)):
@@ -215,7 +215,7 @@ def best_actions(u: NDArray[np.floating], cell: Ints, slopes: Floats, offsets: F
     found = np.empty((len(slopes), len(cell)), np.int64)
     for z in range(len(slopes)):
         for i in range(len(cell)):
-            found[z, i] = _chosen(u, cell[i], i, slopes[z], offsets[z])
+            found[z, i] = _best_action(u, cell[i], i, slopes[z], offsets[z])
     return found
 
 
@@ -325,7 +325,7 @@ class PureJob:
         return first[:-1] + first[-1], counts[:-1] + counts[-1], np.array([float(rows)])
 
 
-class Smoothed(NamedTuple):
+class SmoothedDual(NamedTuple):
     """The smoothed dual at some prices, per context."""
 
     value: float
@@ -334,7 +334,7 @@ class Smoothed(NamedTuple):
     curve: Floats  # (M,M)
 
 
-def smooth_dual(contexts: Contexts, terms: Terms, prices: Floats, temperature: float) -> Smoothed:
+def smooth_dual(contexts: Contexts, terms: Terms, prices: Floats, temperature: float) -> SmoothedDual:
     """Evaluate the smoothed dual and its derivatives in one pass, `(M)->(),(M),(M,M)`.
 
     Equation: D(q) = q.bound + mean_i t log sum_a exp((w.u_ia - q.rows_ia) / t); at t = 0 it is the dual function, the
@@ -345,7 +345,7 @@ def smooth_dual(contexts: Contexts, terms: Terms, prices: Floats, temperature: f
     lower = np.tril(second, -1)
     curve = np.einsum("cmo,cop,cnp->mn", terms.factors, second + np.swapaxes(lower, 1, 2), terms.factors, optimize=True)
     paid = float(prices @ terms.bound)
-    return Smoothed(
+    return SmoothedDual(
         paid + float(tops[0]) / rows, paid + float(tops[1]) / rows, terms.bound - used, curve / (rows * temperature)
     )
 

@@ -106,9 +106,9 @@ class Pace:
         """
         if self._traffic is None:
             return np.maximum(np.clip(_SOON * t, earliest(self.problem.horizon), float(self.problem.horizon)), t)
-        return t + self._ahead(state, time, np.array([self.problem.clock.last]))[:, 0]
+        return t + self._expected_cases(state, time, np.array([self.problem.clock.last]))[:, 0]
 
-    def beginning(self, state: PaceState, t: Floats) -> Floats:
+    def period_start(self, state: PaceState, t: Floats) -> Floats:
         """The beginning of the period of the latest plan, `()->()`; the number of the round without any periods."""
         return self._edges[np.maximum(state.latest, 0)] if self.moves else t.copy()
 
@@ -116,7 +116,7 @@ class Pace:
         """The remaining rounds up to the end of the period, or of the run where there are none, `(),()->()`."""
         if not self.moves:
             return self.problem.horizon - t
-        ends = self._ahead(state, time, self._edges[1:])
+        ends = self._expected_cases(state, time, self._edges[1:])
         return np.asarray(ends[np.arange(len(t)), self._last(self._period(time), idle)])
 
     def rest(self, length: Floats, counted: Floats, sums: Bools) -> Floats:
@@ -136,7 +136,7 @@ class Pace:
         rates = whole.copy()
         for j, spans in self._on_grid:
             period = spans.period(time)
-            coming = self._ahead(state, time, spans.ends) * margins(self.problem, spans)
+            coming = self._expected_cases(state, time, spans.ends) * margins(self.problem, spans)
             counted, used = spans.sums(state.counted[:, j]), spans.sums(state.used[:, j])
             rounds = np.maximum(coming + (spans.sums(state.decided) - counted), 1.0)
             rest = np.where(spans.contain(period), spans.allowed(counted + rounds) - used, np.inf)
@@ -162,7 +162,7 @@ class Pace:
                 out[:, j] = np.where(inside, rate, np.inf).min(1) * self.problem.horizon / spans.most
         return out
 
-    def _ahead(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
+    def _expected_cases(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
         """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
         clock, traffic, rest = self.problem.clock, self._traffic, to_come(self.problem, time, ends)
         if traffic is None or math.isinf(traffic.trust):

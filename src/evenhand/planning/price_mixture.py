@@ -205,10 +205,10 @@ def _mend(
             return found, mixture
         if _proofs(contexts, bare, size, at.prices[None])[0]:
             blamed = _shortest(contexts, bare, size, at.prices)
-            raise InfeasibleProblem(f"no plan keeps to these limits at once: {_listed(labels, blamed)}")
+            raise InfeasibleProblem(f"no plan keeps to these limits at once: {_join_labels(labels, blamed)}")
         found = found.and_(policies(contexts, terms, prices + _PENALTIES * scale.worth * at.prices))
     blamed = np.flatnonzero(at.prices * size > _BLAMED)
-    raise InfeasibleProblem(f"no plan was found that keeps to these limits at once: {_listed(labels, blamed)}")
+    raise InfeasibleProblem(f"no plan was found that keeps to these limits at once: {_join_labels(labels, blamed)}")
 
 
 def _proofs(contexts: Contexts, bare: Terms, size: Floats, prices: Floats) -> Bools:
@@ -232,5 +232,5 @@ def _shortest(contexts: Contexts, bare: Terms, size: Floats, prices: Floats) -> 
         prices = without[least]
 
 
-def _listed(labels: Sequence[str], rows: Ints) -> str:
+def _join_labels(labels: Sequence[str], rows: Ints) -> str:
     return ", ".join(dict.fromkeys(labels[j] for j in rows))

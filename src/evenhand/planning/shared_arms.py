@@ -15,7 +15,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
-from evenhand.planning.soft_lists import Moments, Sampled
+from evenhand.planning.soft_lists import Moments, ScaledSample
 from evenhand.welfare._kernels import conjugate
 from evenhand.welfare.curves import Curves
 
@@ -46,7 +46,7 @@ class Arms(NamedTuple):
 
 
 @kernel
-def soft_arms(sampled: Sampled, arms: Arms, price: Floats, temperature: float, moments: Moments) -> float:
+def soft_arms(sampled: ScaledSample, arms: Arms, price: Floats, temperature: float, moments: Moments) -> float:
     """Smooth the best arm as `soft_lists` does the best list, at worths lam m + g - mu.u, with price = (mu, lam).
 
     `(k+A),()->()`; u is extended by -m, and moments have k + A coordinates, but for the square, which has k. To stay

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.planning.moments import Block, Contexts, Smoothed, Terms, smooth_dual
+from evenhand.planning.moments import Block, Contexts, SmoothedDual, Terms, smooth_dual
 
 _SHORTER, _HALVES = 0.25, 12  # of a line search
 _LARGEST = 1e6  # a price: limits that exclude each other have none
@@ -75,7 +75,7 @@ def minimise(
         prices, at = prices + step, new
 
 
-def _step(at: Smoothed, scale: Scale, prices: Floats) -> Floats:
+def _step(at: SmoothedDual, scale: Scale, prices: Floats) -> Floats:
     from scipy.optimize import nnls
 
     units = scale.prices

@@ -22,7 +22,7 @@ from evenhand.core.types import Floats, Ints
 _RARE = 1e-9  # chance below which a candidate does not count in the spread
 
 
-class Sampled(NamedTuple):
+class ScaledSample(NamedTuple):
     """The cases of one replica, in the units of a solver."""
 
     share: Floats  # (S,) of each case
@@ -52,7 +52,7 @@ class _Ranks(NamedTuple):
 
 
 @kernel
-def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moments) -> float:
+def soft_lists(sampled: ScaledSample, mu: Floats, temperature: float, moments: Moments) -> float:
     """The value of the smoothed best lists at worths g - mu.u, as a mean over cases, and their moments, `(k),()->()`.
 
     Candidates with g = -inf are not played; if the others are too few, the last places stay empty.
@@ -145,7 +145,7 @@ def _rank(further: Floats | None, rest: Floats, worth: Floats, order: Ints, coun
 
 @kernel
 def _add_ranks(
-    further: Floats | None, sampled: Sampled, s: int, temperature: float, ranks: _Ranks, moments: Moments
+    further: Floats | None, sampled: ScaledSample, s: int, temperature: float, ranks: _Ranks, moments: Moments
 ) -> float:
     """Go on from the softmax of the candidates after the best ones to the whole list, in case s.
 

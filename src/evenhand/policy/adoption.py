@@ -11,8 +11,8 @@ import numpy as np
 from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.core.registry import meant
-from evenhand.core.signatures import shown
+from evenhand.core.registry import suggestion
+from evenhand.core.signatures import value_text
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import as_weight
 from evenhand.goals.base import Compares, Goal, Learns, Remembers, Replans
@@ -33,7 +33,7 @@ from evenhand.problem.problem import Problem
 _SAME = ("columns", "n_plays", "since")
 
 
-class Grown(Protocol):
+class PolicyInterface(Protocol):
     """A policy."""
 
     @property
@@ -46,12 +46,12 @@ class Grown(Protocol):
     def goals(self) -> tuple[Goal, ...]: ...
 
 
-def appends(new: Grown, old: Grown) -> bool:
+def appends(new: PolicyInterface, old: PolicyInterface) -> bool:
     """Return whether a policy has more actions than another one."""
     return len(new.problem.actions) > len(old.problem.actions)
 
 
-def refuse_other_models(new: Grown, old: Grown) -> None:
+def refuse_other_models(new: PolicyInterface, old: PolicyInterface) -> None:
     """Refuse a model that does not fit a state, or whose actions are not the state's followed by appended ones."""
     model = new.model
     if appends(new, old):
@@ -63,18 +63,18 @@ def refuse_other_models(new: Grown, old: Grown) -> None:
         raise InvalidInput("adopt: model", expected + ", for more actions" * appends(new, old), repr(new.model))
 
 
-def carries(new: Grown, old: Grown) -> bool:
+def carries(new: PolicyInterface, old: PolicyInterface) -> bool:
     """Return whether decisions that wait have the features that the model of an adopted state reads."""
     return new.model.n_features == old.model.n_features
 
 
-def widens(new: Grown, old: Grown) -> bool:
+def widens(new: PolicyInterface, old: PolicyInterface) -> bool:
     """Return whether appended actions have features of their own, such as a block each, which others have as 0."""
     more = appends(new, old) and new.model.n_features > old.model.n_features
     return more and resize(new.model, len(old.problem.actions)).n_features > old.model.n_features
 
 
-def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
+def refuse_waiting(new: PolicyInterface, old: PolicyInterface, state: PolicyState) -> None:
     """Refuse an appended action if features of waiting decisions cannot be read by a model of more actions."""
     waiting = state.receipts.waiting()
     if not carries(new, old) and not widens(new, old) and len(waiting):
@@ -82,7 +82,7 @@ def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
         raise InvalidInput("adopt: state", expected, f"{len(waiting)} of them")
 
 
-def grow(new: Grown, old: Grown, fresh: PolicyState, state: PolicyState) -> None:
+def grow(new: PolicyInterface, old: PolicyInterface, fresh: PolicyState, state: PolicyState) -> None:
     """Copy the model from a state of fewer actions, and append the new actions to the contexts that goals keep."""
     features = old.model.n_features if widens(new, old) else None
     take_over(fresh.model, copy.deepcopy(state.model), len(state.t), features)
@@ -241,7 +241,7 @@ def learn_from(parts: Assembly, state: PolicyState, frame: Table, weight: float,
     for i, row in enumerate(rows_of(frame, names)):
         try:
             if not isinstance(row, Mapping):
-                raise InvalidInput("a row", f"a mapping from {list(names)} to values", shown(row))
+                raise InvalidInput("a row", f"a mapping from {list(names)} to values", value_text(row))
             context = encoder.entered(StatedCase({name: value_of(row, name) for name in encoder.names}))
             outcomes = {name: _number(value_of(row, name)) for name in problem.observed}
             lessons.append(_check(ask, context, 1, value_of(row, action), outcomes))
@@ -265,14 +265,14 @@ def refuse_weight(model: Model, weight: float) -> None:
         expected = (
             "a model that weighs what it learns, such as BayesianRidge or BayesianLogistic, for a weight other than 1"
         )
-        raise InvalidInput("model", expected, shown(model))
+        raise InvalidInput("model", expected, value_text(model))
 
 
 def _check(ask: Questions, context: Context, n_replicas: int, action: object, outcomes: outcome_names.Named) -> _Lesson:
     problem, model = ask.problem, ask.model
     if not isinstance(action, str) or action not in problem.actions:
         raise InvalidInput(
-            "action", f"one of {problem.actions}", f"{shown(action)}{meant(str(action), problem.actions)}"
+            "action", f"one of {problem.actions}", f"{value_text(action)}{suggestion(str(action), problem.actions)}"
         )
     y, observed, _ = outcome_names.outcomes(problem, 1, outcomes)
     if context.time is None and problem.until is not None:  # models do not read it, and a log is older than the start
@@ -287,7 +287,7 @@ def _check(ask: Questions, context: Context, n_replicas: int, action: object, ou
 def _take(ask: Questions, zeros: Zeros, state: PolicyState, lesson: _Lesson, weight: float) -> None:
     """Let the model learn a play that was checked."""
     model, context, place = ask.model, lesson.context, lesson.place
-    w, *_ = ask.prices(state, context, ask.believed(state, context))
+    w, *_ = ask.prices(state, context, ask.group_shares(state, context))
     play, learned = np.array([[place]]), len(ask.problem.learned)
     prices = w if w.shape[2] == 1 else entries.take_prices(w, play)
     x = np.ascontiguousarray(context.features[:, place : place + 1])

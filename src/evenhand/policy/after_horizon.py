@@ -32,12 +32,12 @@ def decide_late(policy: Policy, state: PolicyState, context: Context) -> Decisio
     >>> played, policy.decide(state, context).counted
     ([1, 1, 0, 0], array([0.]))
     """
-    with policy._alone(state):
+    with policy._guard_of(state):
         loop = policy._assembly.loop
         return loop.decide(state, loop.read(state, context), late=True)
 
 
-def unguarded(policy: Policy) -> tuple[str, ...]:
+def unguarded_constraints(policy: Policy) -> tuple[str, ...]:
     """Return the names of the constraints that spend something and that no hard limit of a policy keeps."""
     kept = [c for goal in policy.goals if isinstance(goal, Accounts) for c in goal.constraints]
     return tuple(

@@ -20,8 +20,8 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
 from evenhand.policy import entries
 from evenhand.policy.kernels import loop
-from evenhand.policy.kernels.events import Entering, Steps
-from evenhand.policy.kernels.loop import Compiled
+from evenhand.policy.kernels.events import StepEntry, Steps
+from evenhand.policy.kernels.loop import CompiledPolicy
 from evenhand.policy.kernels.views import views
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState, Waiting
@@ -47,7 +47,7 @@ class Choices(NamedTuple):
 
 
 @kernel
-def _decide(p: Compiled, contexts: Context, out: Choices, first: int, last: int) -> int:
+def _decide(p: CompiledPolicy, contexts: Context, out: Choices, first: int, last: int) -> int:
     """Decide cases from `first` to before `last`; returns the one that comes next, which is `last` or one for Python.
 
     Between two of them the state goes on as by `ahead.pass_on`.
@@ -76,7 +76,7 @@ _loaded = set[Any]()  # the types of arguments for which machine code is loaded
 _failed = set[Any]()  # those for which there is none
 
 
-class Deciding:
+class BatchDecider:
     """Decides cases at a frozen state in compiled calls, as far as all parts have views.
 
     Nothing is compiled here, as others wait for who decides: machine code is loaded, or kept on disk (`ahead`).
@@ -113,7 +113,7 @@ class Deciding:
         if self._views is None:
             return first
         try:
-            reached = code_of(_decide)(Compiled(*map(pointer, self._views)), self._contexts, choices, first, last)
+            reached = code_of(_decide)(CompiledPolicy(*map(pointer, self._views)), self._contexts, choices, first, last)
         except UNTYPED as error:  # before anything ran
             warn(f"cases cannot be decided by compiled code, so Python does it: {error}", EvenhandWarning, 2)
             _failed.add(self._types(choices))
@@ -126,7 +126,7 @@ class Deciding:
         """The types of the arguments of the kernel."""
         from evenhand.core.pointers import record_type, type_of, type_of_pointer
 
-        number, of_policy = type_of(0), record_type(Compiled, *map(type_of_pointer, self._views or ()))
+        number, of_policy = type_of(0), record_type(CompiledPolicy, *map(type_of_pointer, self._views or ()))
         return of_policy, type_of(self._contexts), type_of(choices), number, number
 
 
@@ -142,7 +142,7 @@ def most(policy: Policy, state: PolicyState) -> int:
     return max(int(min(rounds, policy.problem.horizon - rounds)) // _PART, 0)
 
 
-def frozen(policy: Policy, state: PolicyState) -> PolicyState:
+def freeze(policy: Policy, state: PolicyState) -> PolicyState:
     """Return a state to decide at, while the given one stays as it is: the two share the model, prices and plans.
 
     >>> import evenhand as eh
@@ -150,7 +150,7 @@ def frozen(policy: Policy, state: PolicyState) -> PolicyState:
     ...                   maximize="won", subject_to=(eh.Budget("post", total=2),), horizon=9)
     >>> policy = eh.resolving(shop)
     >>> state, context, found = policy.start(), policy.encode({}, offered=["yes"]), []
-    >>> at = frozen(policy, state)
+    >>> at = freeze(policy, state)
     >>> for _ in range(4):
     ...     decision = policy.decide(at, context)
     ...     pass_on(policy, at, context, decision)
@@ -164,7 +164,7 @@ def frozen(policy: Policy, state: PolicyState) -> PolicyState:
         state,
         t=state.t.copy(),
         seen=state.seen.copy(),
-        model=policy._assembly.delay.expecting(state),
+        model=policy._assembly.delay.model_state(state),
         goals=goals,
         choice=deepcopy(state.choice),
         waiting=Waiting(),  # which the model of this state counts already
@@ -187,7 +187,7 @@ def pass_on(policy: Policy, state: PolicyState, context: Context, decision: Deci
         can.follows.on_decision(state.choice, decision)
 
 
-class Chosen(NamedTuple):
+class DecisionDraft(NamedTuple):
     """A decision that is still to be entered; its arrays may be parts of those of others."""
 
     context: Context
@@ -197,7 +197,7 @@ class Chosen(NamedTuple):
 
 def decide_all(
     policy: Policy, state: PolicyState, contexts: Context, time: Floats | None = None, coming: int = 0
-) -> list[Chosen]:
+) -> list[DecisionDraft]:
     """Decide cases in order at one state of one replica, which stays as it is.
 
     Args:
@@ -209,14 +209,14 @@ def decide_all(
     Raises:
         InvalidInput: as for `Policy.decide`.
     """
-    at, found, n = frozen(policy, state), list[Chosen](), len(contexts.features)
-    kernels = Deciding(policy, at, contexts) if time is None else None
+    at, found, n = freeze(policy, state), list[DecisionDraft](), len(contexts.features)
+    kernels = BatchDecider(policy, at, contexts) if time is None else None
     choices: Choices | None = None
     while len(found) < n:
         j = len(found)
         context = _one(contexts, j, time)
         decision = policy.decide(at, context)
-        found.append(Chosen(context, decision, at.recent.chances))
+        found.append(DecisionDraft(context, decision, at.recent.chances))
         pass_on(policy, at, context, decision)
         if choices is None and kernels is not None and at.recent.chances is not None:
             choices = Choices.like(decision, at.recent.chances, n)
@@ -225,7 +225,9 @@ def decide_all(
             reached = kernels.run(choices, j + 1, n)
             rows = range(j + 1, reached)
             made = (choices.decision(i, decision.names) for i in rows)
-            found += [Chosen(_one(contexts, i, time), d, choices.chances[i]) for i, d in zip(rows, made, strict=True)]
+            found += [
+                DecisionDraft(_one(contexts, i, time), d, choices.chances[i]) for i, d in zip(rows, made, strict=True)
+            ]
     state.recent.compared = at.recent.compared
     return found
 
@@ -249,12 +251,14 @@ def compile_ahead(policy: Policy) -> bool:
     """
     state, none = policy.start(), _decision()
     contexts = Context(_zeros(4), _zeros(4), _zeros(4, int), _zeros(3, bool))
-    deciding = Deciding(policy, frozen(policy, state), Context(_zeros(3), _zeros(3), _zeros(3, int), _zeros(2, bool)))
+    deciding = BatchDecider(
+        policy, freeze(policy, state), Context(_zeros(3), _zeros(3), _zeros(3, int), _zeros(2, bool))
+    )
     if not deciding.works:
         return False
     deciding.run(Choices(none, _zeros(3)), 0, 0)
     steps = Steps(_zeros(1, int), _zeros(1, int), none, contexts, _zeros(4), _zeros(3, bool))
-    return Entering(policy, state).load(steps)
+    return StepEntry(policy, state).load(steps)
 
 
 def _decision() -> Decision:

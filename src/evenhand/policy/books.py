@@ -103,7 +103,7 @@ def arrive(
                         books[r, line, unexposed + 1 + i] += times
 
 
-def waiting(books: Floats) -> Floats:
+def rounds_to_come(books: Floats) -> Floats:
     """Rounds, and parts of rounds, whose outcomes are still to come, `(1+C,W)->()`."""
     return np.asarray(books[..., 0, DECIDED] - books[..., 0, ARRIVED])
 
@@ -139,7 +139,7 @@ def rows(problem: Problem, books: Floats, of: Rows, shares: Floats) -> tuple[Flo
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoFar:
+class ReplicaSums:
     """One replica's sums, as constraints read them (`problem.constraints.sums.Sums`)."""
 
     problem: Problem
@@ -169,7 +169,7 @@ class SoFar:
         missed: Floats = self.books[0, -self._size :]
         return np.asarray(self.books[0, CAME] - missed)
 
-    def filled(self) -> SoFar:
+    def fill(self) -> ReplicaSums:
         """Fill in outcomes that were not observed with their averages, by group."""
         size, filled = self._size, self.books.copy()
         came = self.books[:, CAME : CAME + 1]

@@ -12,8 +12,8 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.records import Context
-from evenhand.core.registry import meant
-from evenhand.core.signatures import shown
+from evenhand.core.registry import suggestion
+from evenhand.core.signatures import value_text
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, wrong
 from evenhand.models.base import Model, by_action
@@ -37,10 +37,10 @@ class StatedCase(NamedTuple):
     def is_doubtful(self) -> bool:
         """Whether it has true or false, or an action offered twice, which logs may have and requests may not."""
         has_booleans = isinstance(self.case, Mapping) and not BOOLEANS.isdisjoint(map(type, self.case.values()))
-        return has_booleans or is_twice(self.offered)
+        return has_booleans or has_duplicates(self.offered)
 
 
-def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
+def offer_mask(problem: Problem, offered: Collection[str] | None) -> Bools:
     """Mark the actions that may be played, all by default, `->(1,A)`."""
     if offered is None:
         return np.ones((1, len(problem.actions)), bool)
@@ -52,14 +52,14 @@ def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
     return np.array([[action in offered for action in problem.actions]])
 
 
-def is_twice(offered: object) -> bool:
+def has_duplicates(offered: object) -> bool:
     """Return whether an action is offered twice."""
     return isinstance(offered, tuple | list) and len({str(action) for action in offered}) < len(offered)
 
 
-def refuse_twice(offered: object) -> None:
+def refuse_duplicates(offered: object) -> None:
     """Refuse an action that is offered twice."""
-    if isinstance(offered, tuple | list) and is_twice(offered):
+    if isinstance(offered, tuple | list) and has_duplicates(offered):
         names = [str(action) for action in offered]
         expected = "a collection of different actions"
         raise InvalidInput("offered", expected, f"{next(z for z in names if names.count(z) > 1)!r} twice")
@@ -76,17 +76,17 @@ def refuse_boolean(name: str, value: object) -> None:
         raise InvalidInput(name, "a finite number, such as 1 for true and 0 for false", value)
 
 
-def known_of(
+def known_outcomes(
     problem: Problem, known: Mapping[str, Mapping[str, float] | float] | None, plain: Floats | None = None
 ) -> Floats:
     """Return a case's known outcomes, as declared or as in `plain`, unless it states others, `(1,A,L)->(1,A,L)`."""
     z = (problem.declared[None] if plain is None else plain).copy()
     if known is not None and not isinstance(known, Mapping):
-        raise InvalidInput("known", "a mapping from outcomes to numbers", shown(known))
+        raise InvalidInput("known", "a mapping from outcomes to numbers", value_text(known))
     for name, values in (known or {}).items():
         if name not in problem.known:
             expected = f"one of the known outcomes {list(problem.known)}"
-            raise InvalidInput("known", expected, f"{name!r}{meant(name, problem.known)}")
+            raise InvalidInput("known", expected, f"{name!r}{suggestion(name, problem.known)}")
         column = problem.known.index(name)
         each = values if isinstance(values, Mapping) else dict.fromkeys(problem.actions, values)
         for action, value in each.items():
@@ -99,13 +99,13 @@ def group_of(problem: Problem, grouping: str, value: object) -> int:
     """Return the column of a group of cases."""
     names = next(g.names for g in problem.groups if g.name == grouping)
     if not isinstance(value, str) or value not in names:
-        raise InvalidInput(grouping, f"one of {names}", f"{value!r}{meant(value, names)}")
+        raise InvalidInput(grouping, f"one of {names}", f"{value!r}{suggestion(value, names)}")
     return problem.columns.index((grouping, value))
 
 
 def _check_action(problem: Problem, field: str, action: object) -> None:
     if action not in problem.actions:
-        guess = meant(action, problem.actions)
+        guess = suggestion(action, problem.actions)
         raise InvalidInput(field, f"one of the actions {problem.actions}", f"{action!r}{guess}")
 
 
@@ -150,17 +150,17 @@ class Encoder:
         if offered is not None and not isinstance(offered, str) and isinstance(offered, Iterable):
             stated = stated._replace(offered=tuple(offered))  # an iterator can be read once
         self.refuse(stated)
-        return self._warned(stated, self.entered(stated))
+        return self._warn(stated, self.entered(stated))
 
-    def _warned(self, stated: StatedCase, context: Context) -> Context:
+    def _warn(self, stated: StatedCase, context: Context) -> Context:
         """Warn once by name of values that count as others, and of known outcomes that a budget gets back."""
         outside = self.outside(stated.case)
         if not outside and stated.known is None:
             return context
         found = {} if stated.known is None else cautions.refunds(self.problem, context.known[0])
         for name, text in (found | cautions.substitutions(stated.case, outside)).items():
-            if name not in self._warned_names:
-                self._warned_names.add(name)
+            if name not in self._names_with_warnings:
+                self._names_with_warnings.add(name)
                 warnings.warn(f"{text} (said once)", EvenhandWarning, stacklevel=4)
         return context
 
@@ -175,7 +175,7 @@ class Encoder:
         return tuple(f for f in found if not (isinstance(f, features.Categorical) and f.other is None))
 
     @cached_property
-    def _warned_names(self) -> set[str]:
+    def _names_with_warnings(self) -> set[str]:
         """The names that were warned of."""
         return set()
 
@@ -217,14 +217,14 @@ class Encoder:
                 yield partial(self._check_group, self.problem.groups[i].name, case)
         else:
             yield partial(self._context, StatedCase(case))  # says what is wrong
-        yield partial(refuse_twice, stated.offered)
-        yield partial(offered_of, self.problem, stated.offered)
-        yield partial(known_of, self.problem, stated.known)
+        yield partial(refuse_duplicates, stated.offered)
+        yield partial(offer_mask, self.problem, stated.offered)
+        yield partial(known_outcomes, self.problem, stated.known)
         yield partial(self._time, stated.time)
 
     def _refuse_unknown(self, name: object) -> None:
         expected = f"one of {list(self.names)}, which the problem names"
-        raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self.names)}")
+        raise InvalidInput(str(name), expected, f"an unknown name{suggestion(name, self.names)}")
 
     def _check_feature(self, feature: features.Feature, size: int, case: Mapping[str, object]) -> None:
         value = value_of(case, feature.name)
@@ -238,7 +238,7 @@ class Encoder:
     def _context(self, stated: StatedCase) -> Context:
         case, offered, known, time = stated
         if not isinstance(case, Mapping):
-            raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
+            raise InvalidInput("case", f"a mapping from {list(self.names)} to values", value_text(case))
         for name in () if self._stated.issuperset(case) else case:
             if name not in self._stated:
                 self._refuse_unknown(name)
@@ -250,10 +250,10 @@ class Encoder:
         columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
         units = features.encode(self.problem.features, self._sizes, values)
         return Context(
-            self._arranged(units),
-            known_of(self.problem, known),
+            self._arrange(units),
+            known_outcomes(self.problem, known),
             self._groups(columns),
-            offered_of(self.problem, offered),
+            offer_mask(self.problem, offered),
             self._time(time),
         )
 
@@ -272,9 +272,9 @@ class Encoder:
         padded = np.zeros((count, units.shape[1] + 1))
         padded[:, :-1] = units
         x = padded[:, self._layout]
-        if self._numbered:
+        if self._has_numbers:
             x[:, :, 0] = np.arange(len(self.problem.actions))
-        known = np.repeat(known_of(self.problem, None), count, 0)
+        known = np.repeat(known_outcomes(self.problem, None), count, 0)
         groups = self.problem.groups_of(np.array(columns, np.int64).reshape(count, -1))
         return Context(x, known, groups, np.ones((count, len(self.problem.actions)), bool))
 
@@ -293,16 +293,16 @@ class Encoder:
                 stated = StatedCase(case, time=None if times is None else times[i])
                 if cases is frame:  # a column of true and false has numbers
                     self.refuse(stated)
-                found.append(self._warned(stated, self.entered(stated)))
+                found.append(self._warn(stated, self.entered(stated)))
             except InvalidInput as error:
                 raise error.at(f"row {i}") from None
         return found
 
-    def _arranged(self, units: Floats) -> Floats:
+    def _arrange(self, units: Floats) -> Floats:
         padded = np.zeros(len(units) + 1)
         padded[:-1] = units
         x = padded.take(self._layout[None])
-        if self._numbered:
+        if self._has_numbers:
             x[0, :, 0] = self._numbers
         return x
 
@@ -349,21 +349,21 @@ class Encoder:
         return tuple(tuple(names[i] for i in row) for row in self._layout.tolist())
 
     @cached_property
-    def _numbered(self) -> bool:
+    def _has_numbers(self) -> bool:
         return by_action(self.model) is not None
 
     @cached_property
     def _layout(self) -> Ints:
         """The positions of every action's features among the case's numbers, of which the last is 0, `->(A,n)`."""
         n, actions, read = self.problem.n_features, len(self.problem.actions), self.model.n_features
-        if self._numbered and read == 1 + n:
+        if self._has_numbers and read == 1 + n:
             return np.tile(np.append(n, np.arange(n)), (actions, 1))
-        if not self._numbered and read in (0, actions * n):
+        if not self._has_numbers and read in (0, actions * n):
             blocks = np.full((actions, actions * n), n)
             for a in range(actions):
                 blocks[a, a * n : (a + 1) * n] = np.arange(n)
             return blocks
-        if not self._numbered and read == n:
+        if not self._has_numbers and read == n:
             return np.tile(np.arange(n), (actions, 1))
         expected = f"PerAction.of(problem), or a model of {actions * n} features, {n} for each of {actions} actions"
         raise InvalidInput("model.n_features", f"{expected}, or of {n} for all of them", read)
@@ -378,7 +378,7 @@ def rows_of(frame: Table, names: Sequence[str]) -> Sequence[Mapping[str, object]
     if isinstance(frame, Sequence) and not isinstance(frame, str):
         return frame
     if not isinstance(frame, Frame):
-        raise InvalidInput("frame", "a data frame, or a sequence of cases", shown(frame))
+        raise InvalidInput("frame", "a data frame, or a sequence of cases", value_text(frame))
     read = {name: list(_column_of(frame, name)) for name in names}
     return [{name: column[i] for name, column in read.items()} for i in range(len(frame))]
 

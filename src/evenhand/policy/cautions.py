@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.choices.base import Choice, greedy
 from evenhand.core.errors import EvenhandWarning
 from evenhand.core.records import Context
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats
 from evenhand.models import NullModel
@@ -29,8 +29,8 @@ def substitution(name: str, value: object) -> str:
     "channel: 'fax' is none of its levels, so another counts"
     """
     if isinstance(value, str):
-        return f"{name}: {shown(value)} is none of its levels, so another counts"
-    return f"{name}: {shown(value)} is out of its range, so the nearest end counts"
+        return f"{name}: {value_text(value)} is none of its levels, so another counts"
+    return f"{name}: {value_text(value)} is out of its range, so the nearest end counts"
 
 
 def refunds(problem: Problem, known: Floats) -> dict[str, str]:
@@ -53,7 +53,7 @@ def refunds(problem: Problem, known: Floats) -> dict[str, str]:
     return found
 
 
-def over(problem: Problem) -> str:
+def horizon_caution(problem: Problem) -> str:
     """Say that a decision comes after the horizon, or after the end of a run that has dates."""
     return f"the horizon of {problem.horizon:,} rounds is over" if problem.until is None else "the run has ended"
 
@@ -68,7 +68,7 @@ def warn_of_end(problem: Problem, state: PolicyState, context: Context) -> None:
     if state.recent.over or not _is_over(problem, state, context):
         return
     state.recent.over = True
-    text = f"{over(problem)}: nothing is played any longer (policy.late.decide_late goes on)"
+    text = f"{horizon_caution(problem)}: nothing is played any longer (policy.late.decide_late goes on)"
     warnings.warn(text, EvenhandWarning, stacklevel=4)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision, Worth, distinct
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, whole
 from evenhand.models.base import Model
@@ -72,7 +72,7 @@ def replica(place: int, count: int) -> None:
 def state(s: object, owner: str) -> None:
     """Refuse anything but a state of this policy: kernels would read beyond its arrays."""
     if not isinstance(s, PolicyState):
-        raise InvalidInput("state", "a PolicyState, as `start` and `load` return them", shown(s))
+        raise InvalidInput("state", "a PolicyState, as `start` and `load` return them", value_text(s))
     if s.owner != owner:
         expected = "one of this policy, as its `start` and `load` return them"
         raise InvalidInput("state", expected, "one of another policy")
@@ -205,7 +205,7 @@ def _is_usual(c: Context) -> bool:
 
 def _readable(c: Context) -> Context:
     if not isinstance(c, Context):
-        raise InvalidInput("context", "a Context of features, known, groups and offered", shown(c))
+        raise InvalidInput("context", "a Context of features, known, groups and offered", value_text(c))
     x, known = readable("context.features", c.features), readable("context.known", c.known)
     groups, offered = readable("context.groups", c.groups, "iu"), readable("context.offered", c.offered, "b")
     time = None if c.time is None else readable("context.time", c.time)
@@ -219,9 +219,9 @@ def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
     if len(x) != 3 or x[0] != replicas or features not in (0, x[2]):
         raise InvalidInput("context.features", f"shape ({replicas}, A, {features or 'n'})", x)
     if z[1:] != (x[1], len(problem.known)) or z[0] not in (1, replicas):
-        raise _misshapen("context.known", z, (replicas, x[1], len(problem.known)))
+        raise _shape_error("context.known", z, (replicas, x[1], len(problem.known)))
     if may[1:] != (x[1],) or may[0] not in (1, replicas):
-        raise _misshapen("context.offered", may, (replicas, x[1]))
+        raise _shape_error("context.offered", may, (replicas, x[1]))
     if x[1] != len(problem.actions) and problem.names_candidates:
         why = "as some actions are free, have ranges of their own, or are divided into groups"
         expected = f"{len(problem.actions)} candidates, {why}"
@@ -264,14 +264,14 @@ def _means(z: Floats, problem: Problem) -> None:
         raise InvalidInput(f"context.known{list(where)}", expected, z[where])
 
 
-def _misshapen(field: str, got: tuple[int, ...], expected: tuple[int, ...]) -> InvalidInput:
+def _shape_error(field: str, got: tuple[int, ...], expected: tuple[int, ...]) -> InvalidInput:
     return InvalidInput(field, f"shape {expected} or {(1, *expected[1:])}", got)
 
 
 def receipt(d: object) -> None:
     """Refuse anything but a decision made of arrays of numbers."""
     if not isinstance(d, Decision):
-        raise InvalidInput("decision", "a Decision, as `decide` and `act` return them", shown(d))
+        raise InvalidInput("decision", "a Decision, as `decide` and `act` return them", value_text(d))
     arrays: tuple[Any, ...] = d[:-1]  # the last field is names
     try:
         if [z.dtype for z in arrays] == _USUAL:

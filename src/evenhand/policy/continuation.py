@@ -43,7 +43,7 @@ def learn(policy: Policy, state: PolicyState, context: Context, d: Decision, out
     Raises:
         InvalidInput: outcomes that cannot be of this decision.
     """
-    with policy._alone(state):
+    with policy._guard_of(state):
         parts, problem = policy._assembly, policy.problem
         y, observed, exposed = outcome_names.outcomes(problem, d.plays.shape[1], outcomes)
         checks.decision(d, 1, problem.n_plays, policy.model.n_features, problem)
@@ -56,7 +56,7 @@ def learn(policy: Policy, state: PolicyState, context: Context, d: Decision, out
         _, _, r, m, learned, _, seen = entries.at_arrival(*said, *of_problem, missing)
         if r >= 0:
             raise wrong_outcome(r, m, y, observed, exposed, d, d.plays, problem)
-        w, *_ = parts.questions.prices(state, context, parts.questions.believed(state, context))
+        w, *_ = parts.questions.prices(state, context, parts.questions.group_shares(state, context))
         prices = w if w.shape[2] == 1 else entries.take_prices(w, d.plays)
         parts.zeros.tell(state.model, d.plays, seen)
         policy.model.update(state.model, d.features, learned, seen, prices, ROUND)
@@ -65,7 +65,7 @@ def learn(policy: Policy, state: PolicyState, context: Context, d: Decision, out
                 goal.keep(sums, context, d.counted)
 
 
-def continued(
+def continue_state(
     new: Policy,
     old: Policy,
     state: PolicyState,

@@ -59,7 +59,7 @@ def revise(policy: Policy, state: PolicyState, decision: Decision, before: Settl
     >>> policy.status(state).accounts["cents"].spent, policy.status(state).averages["cents"]
     (2.0, 2.0)
     """
-    with policy._alone(state):
+    with policy._guard_of(state):
         parts, problem = policy._assembly, policy.problem
         new = _observation(problem, decision, outcomes)
         if isinstance(before, str):
@@ -147,7 +147,7 @@ def forget(policy: Policy, state: PolicyState, cases: Sequence[tuple[Context, In
     ...     policy.observe(state, policy.act(state, policy.encode({"age": age})), {"gain": 1})
     >>> forget(policy, state, [(policy.encode({"age": 30}), np.array([0]))])
     """
-    with policy._alone(state):
+    with policy._guard_of(state):
         for part in _parts(state):
             if isinstance(part, Remembers):
                 for context, plays in cases:

@@ -232,7 +232,7 @@ class Delay:
         elif 0 <= last < count:
             w.number, w.features, w.plays, w.counted = told.id[last].item(0), *(z[last].copy() for z in told[1:])
 
-    def expecting(self, state: PolicyState) -> Any:
+    def model_state(self, state: PolicyState) -> Any:
         """Return the state of the model as widths are to read it, which shares all other arrays with that one."""
         last = state.waiting.number >= 0
         if not (last or state.waiting.some):

@@ -66,7 +66,7 @@ def take_prices(prices: Floats, plays: Ints) -> Floats:
 
 
 @kernel
-def fitting(offered: Bools, worst: Floats, left: Floats, t: Floats, horizon: float) -> Bools:
+def fits_alone(offered: Bools, worst: Floats, left: Floats, t: Floats, horizon: float) -> Bools:
     """Candidates that are offered before the horizon and fit every limit if played alone, `(A),(A,d),(d),()->(A)`."""
     playable = np.empty((len(t), offered.shape[1]), np.bool_)
     for r in range(len(t)):
@@ -81,7 +81,7 @@ def fitting(offered: Bools, worst: Floats, left: Floats, t: Floats, horizon: flo
 
 
 @kernel
-def _within(column: int, seen: Floats) -> int:
+def _clip_column(column: int, seen: Floats) -> int:
     """Clip a column to the array, in case the context was changed after it was checked."""
     return int(min(max(column, 0), seen.shape[1] - 1))
 
@@ -94,14 +94,14 @@ def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
             continue
         if groups.shape[1] == 1:
             for g in range(groups.shape[2]):
-                seen[r, _within(groups[r, 0, g], seen)] += weight[r]
+                seen[r, _clip_column(groups[r, 0, g], seen)] += weight[r]
             continue
         may = offered[r if len(offered) > 1 else 0]
         count = np.count_nonzero(may)
         for a in range(groups.shape[1]):
             if may[a]:
                 for g in range(groups.shape[2]):
-                    seen[r, _within(groups[r, a, g], seen)] += weight[r] / count
+                    seen[r, _clip_column(groups[r, a, g], seen)] += weight[r] / count
 
 
 @kernel
@@ -158,7 +158,7 @@ def checksum(plays: Ints, counted: Floats, time: Floats, groups: Ints, known: Fl
 
 
 @kernel
-def standing(
+def check_commit(
     plays: Ints,
     counted: Floats,
     time: Floats,
@@ -223,7 +223,7 @@ def below(q: Floats, o: Floats, part: Floats, constant: Floats) -> tuple[Floats,
 
 
 @kernel
-def netted(q: Floats, o: Floats) -> tuple[Floats, Floats]:
+def net_price(q: Floats, o: Floats) -> tuple[Floats, Floats]:
     """Sum the prices and the constants of all readings to those of one, `(k,d),(k)->(1,d),(1)`."""
     price, constant = np.zeros((len(q), 1, q.shape[2])), np.zeros((len(o), 1))
     for r in range(len(q)):

@@ -18,7 +18,7 @@ from evenhand.policy import checks
 from evenhand.policy.queries import Questions
 from evenhand.policy.standings import floors
 from evenhand.policy.state import PolicyState
-from evenhand.problem.constraints import Stated
+from evenhand.problem.constraints import Statement
 from evenhand.problem.end import is_over
 from evenhand.problem.problem import Problem
 
@@ -44,7 +44,7 @@ class Debt(NamedTuple):
         return f"{of}, {owed}{f', the most of {self.among} spans' if self.among > 1 else ''}"
 
 
-def debt(problem: Problem, stated: Stated, table: Floats, time: float) -> Debt | None:
+def debt(problem: Problem, stated: Statement, table: Floats, time: float) -> Debt | None:
     """Return the amount that a floor requires at a time, by a replica's table by period, `(P,1+C,W)`.
 
     None if the constraint has no floor per span, or no span contains the time.
@@ -63,7 +63,7 @@ def debt(problem: Problem, stated: Stated, table: Floats, time: float) -> Debt |
     start, end = float(spans.edges[spans.first[s]]), float(min(spans.ends[s], clock.last))
     return Debt(
         name=str(stated.outcome) if stated.by is None else f"{stated.outcome}, least by {stated.by}",
-        span=f"{clock.written(start)} to {clock.written(end)}",
+        span=f"{clock.format(start)} to {clock.format(end)}",
         floor=float(found.asked[s]),
         value=float(found.value[s, 0]),
         cases=float(cases[s]),
@@ -82,7 +82,11 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
         f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
     ]
     groups = context.groups[replica]
-    lines = [*_first(prices, "prices"), *_binding(ask, state, d, replica), *_owing(ask, state, d, replica)]
+    lines = [
+        *_first(prices, "prices"),
+        *_tightest_spans(ask, state, d, replica),
+        *_largest_debts(ask, state, d, replica),
+    ]
     for i, (grouping, group) in enumerate(problem.columns):
         if len(groups) == 1 and i in groups[0]:
             lines.append(f"  the case is in {grouping} = {group}")
@@ -108,7 +112,7 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     if d.counted[replica] == 0:
         lines.append("  nothing was played: nothing fits, or the horizon is over")
     elif behind(choice, np.ones(worth.shape[1])) is not None:
-        lines += _wanted(worth[replica], playable[replica], names, d, replica) if not selects else []
+        lines += _best_candidate(worth[replica], playable[replica], names, d, replica) if not selects else []
         drew = "drew this round, whatever candidates are worth" if d.forced[replica] == 1 else "left this round to it"
         lines.append(f"  a lottery for a holdout or a floor stood before it, and {drew}")
     elif d.forced[replica] == 1:
@@ -118,7 +122,7 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     return "\n".join(lines)
 
 
-def _wanted(worth: Floats, playable: Bools, names: Sequence[str], d: Decision, replica: int) -> Iterator[str]:
+def _best_candidate(worth: Floats, playable: Bools, names: Sequence[str], d: Decision, replica: int) -> Iterator[str]:
     """Say which candidate is worth most, and how much more than the play."""
     played = int(d.plays[replica, 0])
     allowed = playable.copy()
@@ -133,7 +137,7 @@ def _is_late(problem: Problem, context: Context, time: float) -> bool:
     return is_over(problem, time if context.time is None else 0.0, time)
 
 
-def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
+def _tightest_spans(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
     """Yield a sentence per limit on spans of time: the span that leaves the least at the time of a decision."""
     clock = ask.problem.clock
     for i, limits in ask.can.limits:
@@ -143,11 +147,11 @@ def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> I
             s = int(rest.argmin())
             start, end = spans.edges[spans.first[s]], min(spans.ends[s], clock.last)
             among = f", the least of {np.isfinite(rest).sum()} spans" if np.isfinite(rest).sum() > 1 else ""
-            name, within = limits.rows.names[0], f"{clock.written(float(start))} to {clock.written(float(end))}"
+            name, within = limits.rows.names[0], f"{clock.format(float(start))} to {clock.format(float(end))}"
             yield f"  {name}: {amount(float(rest[s]))} of {amount(float(spans.allowance[s]))} left from {within}{among}"
 
 
-def _owing(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
+def _largest_debts(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
     """Yield a sentence per floor on spans of time: the span that owes most at the time of a decision."""
     if state.periods is not None:
         table, time = state.periods[replica], float(d.time[replica])

@@ -25,7 +25,7 @@ from evenhand.policy.marked_arrays import Payable, Zeros
 from evenhand.policy.queries import Abilities, Questions, abilities
 from evenhand.policy.saving import flatten
 from evenhand.policy.settlement import Settlement
-from evenhand.policy.shares import Restating
+from evenhand.policy.shares import ShareBooks
 from evenhand.policy.state import PolicyState
 from evenhand.problem.actions import present
 from evenhand.problem.problem import Problem
@@ -42,7 +42,7 @@ class Loop:
     choice: Choice
     can: Abilities
     questions: Questions
-    restating: Restating
+    restating: ShareBooks
     settlement: Settlement
     payable: Payable
     delay: Delay
@@ -88,7 +88,7 @@ class Loop:
     def decide(self, state: PolicyState, context: Context, *, late: bool = False) -> Decision:
         """Make a decision without changing the state; see `Policy.decide`, and with `late` `decide_late`."""
         ask, candidates = self.questions, context.features.shape[1]
-        shares = ask.believed(state, context)
+        shares = ask.group_shares(state, context)
         offer = ask.offer(state, context, late=late)
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
@@ -134,7 +134,7 @@ class Loop:
         d = decision
         if context.time is not None and not np.array_equal(d.time, context.time + np.zeros(len(d.time))):
             raise InvalidInput("decision.time", f"that of the context, {context.time}", d.time)
-        r, field, counts, late, checksum = entries.standing(
+        r, field, counts, late, checksum = entries.check_commit(
             d.plays, d.counted, d.time, d.groups, d.known, candidates, columns, state.t, self.problem.last_round
         )
         if r >= 0:
@@ -215,7 +215,7 @@ class Assembly(NamedTuple):
     payable: Payable
     zeros: Zeros
     delay: Delay
-    restating: Restating
+    restating: ShareBooks
     settlement: Settlement
     loop: Loop
 
@@ -225,7 +225,7 @@ def assemble(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Ch
     can = abilities(problem, goals, choice)
     payable, delay = Payable(problem), Delay(model, problem.n_plays)
     questions = Questions(problem, model, can, delay)
-    restating, zeros = Restating(problem, can.restating), Zeros(problem.free[:, : len(problem.learned)])
+    restating, zeros = ShareBooks(problem, can.restating), Zeros(problem.free[:, : len(problem.learned)])
     settlement = Settlement(problem, model, can, restating, payable, zeros, ByPeriod(problem), delay)
     loop = Loop(problem, model, choice, can, questions, restating, settlement, payable, delay)
     encoder = Encoder(problem=problem, model=model)

@@ -18,7 +18,7 @@ from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
 
-def marked(state: object, mark: str) -> Iterator[Floats]:
+def marked_arrays(state: object, mark: str) -> Iterator[Floats]:
     """Yield the arrays of a state, and of the states in it, that have a mark, `->()`."""
     for owner, name in places(state, mark):
         yield getattr(owner, name)
@@ -136,8 +136,8 @@ class Payable:
         """Write L / T and L_a to the arrays of the model's state that `models.base.AHEAD` and `AFFORDABLE` mark."""
         recent = state.recent
         if recent.ahead is None or recent.affordable is None:
-            recent.ahead = list(marked(state.model, "ahead"))
-            recent.affordable = [z for z in marked(state.model, "affordable") if z.shape[1]]
+            recent.ahead = list(marked_arrays(state.model, "ahead"))
+            recent.affordable = [z for z in marked_arrays(state.model, "affordable") if z.shape[1]]
         if not (recent.ahead or recent.affordable):
             return
         weights, totals, columns, uses = self._budgets
@@ -147,7 +147,7 @@ class Payable:
             _plays(state.books, columns, totals, uses, plays)
 
     def view(self, state: PolicyState) -> PayableView | Untold:
-        ahead, affordable = tuple(marked(state.model, "ahead")), tuple(marked(state.model, "affordable"))
+        ahead, affordable = tuple(marked_arrays(state.model, "ahead")), tuple(marked_arrays(state.model, "affordable"))
         if not ahead and not affordable:
             return Untold(len(state.t))
         return PayableView(float(self.problem.horizon), *self._budgets, ahead, affordable)
@@ -221,7 +221,7 @@ class Zeros:
             return
         learned = (plays >= 0) & seen.all(2)
         found = weight * (self._counts[np.maximum(plays, 0)] * learned[:, :, None]).sum(1)
-        for zeros in marked(state, "zeros"):
+        for zeros in marked_arrays(state, "zeros"):
             if zeros.shape[1] == found.shape[1]:  # a part of `Stacked` has other outcomes
                 zeros += np.repeat(found, len(zeros) // len(found), 0)
 
@@ -229,7 +229,7 @@ class Zeros:
         """Return the kernels' view of this and of a model's state."""
         if not self._some:
             return NoZeros(replicas)
-        told = tuple(z for z in marked(state, "zeros") if z.shape[1] == self._counts.shape[1])
+        told = tuple(z for z in marked_arrays(state, "zeros") if z.shape[1] == self._counts.shape[1])
         return ZerosView(self._counts, told) if told else NoZeros(replicas)
 
     @cached_property

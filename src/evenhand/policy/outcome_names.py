@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, number
 from evenhand.problem.problem import Problem
@@ -47,7 +47,7 @@ def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None])
             raise InvalidInput("outcomes", "a mapping from names to numbers, or None if not exposed", repr(one))
         for name in one:
             if name not in names:
-                raise InvalidInput("outcomes", f"one of {list(names)}", f"{name!r}{meant(name, names)}")
+                raise InvalidInput("outcomes", f"one of {list(names)}", f"{name!r}{suggestion(name, names)}")
         for m, name in enumerate(names):
             if name not in one:
                 raise InvalidInput(f"outcomes[{name!r}]", "a number, or None if it was not observed", "nothing")
@@ -87,7 +87,7 @@ def wrong_outcome(
         return InvalidInput(place, "0 or NaN where a play is pending or was settled before", got)
     if (empty & (np.abs(y[r, :, m]) > 0.0)).any():
         return InvalidInput(place, "0 or NaN where nothing was played or a play was not exposed", got)
-    return _undeclared(place, m, got, problem, arriving[r])
+    return _range_error(place, m, got, problem, arriving[r])
 
 
 def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> InvalidInput | None:
@@ -98,7 +98,7 @@ def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> I
     if not len(wrong):
         return None
     m = int(wrong[0])
-    return _undeclared(f"outcome {problem.observed[m]!r}", m, y[m], problem, np.array([action]))
+    return _range_error(f"outcome {problem.observed[m]!r}", m, y[m], problem, np.array([action]))
 
 
 def refuse_undeclared(y: Floats, observed: Bools, problem: Problem) -> None:
@@ -109,10 +109,10 @@ def refuse_undeclared(y: Floats, observed: Bools, problem: Problem) -> None:
     """
     low, high = problem.span
     for p, m in np.argwhere(observed[0] & ~((y[0] >= low) & (y[0] <= high))).tolist():
-        raise _undeclared(f"outcome {problem.observed[m]!r}", m, y[0, p, m], problem, np.zeros(0, np.int64))
+        raise _range_error(f"outcome {problem.observed[m]!r}", m, y[0, p, m], problem, np.zeros(0, np.int64))
 
 
-def _undeclared(place: str, m: int, got: object, problem: Problem, plays: Ints) -> InvalidInput:
+def _range_error(place: str, m: int, got: object, problem: Problem, plays: Ints) -> InvalidInput:
     outcome = next(o for o in problem.outcomes if o.name == problem.observed[m])
     played = [problem.actions[a] for a in np.unique(plays[plays >= 0]).tolist()] if outcome.ranges_by_action else []
     ranges = [f"{_range(*outcome.ends(a))} under {a!r}" for a in played if not outcome.is_free(a)]

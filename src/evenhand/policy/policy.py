@@ -13,7 +13,7 @@ from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import typed
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import file, numbered, on_disk
+from evenhand.core.validate import file, indices, on_disk
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model, notes
 from evenhand.models.sklearn import as_model
@@ -68,7 +68,7 @@ class Policy:
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """Return the state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
-        ids = numbered("replicas", replicas)
+        ids = indices("replicas", replicas)
         check_seed(seed)
         if len(ids) > MANY:
             refuse_too_many(self.start(), len(ids))
@@ -122,7 +122,7 @@ class Policy:
             InvalidInput: a context of the wrong shape, with features that are not finite, or with unknown groups; or a
                 model whose predictions have the wrong shape, are not finite or far outside of what was declared.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             return self._assembly.loop.decide(state, self._assembly.loop.read(state, context))
 
     def commit(self, state: PolicyState, context: Context, decision: Decision) -> None:
@@ -133,7 +133,7 @@ class Policy:
             InvalidInput: a decision of another policy, or one that was committed before; a context that does not fit
                 the problem; or predictions that no plan can use, in which case the decision is cancelled.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             loop = self._assembly.loop
             loop.commit(state, loop.check(state, context, decision), decision)
 
@@ -146,13 +146,13 @@ class Policy:
         Raises:
             InvalidInput: as for `commit`.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             loop = self._assembly.loop
             loop.commit(state, loop.check(state, context, decision), decision, done=True)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
-        with self._alone(state):
+        with self._guard_of(state):
             context = self._assembly.loop.read(state, context)
             decision = self._assembly.loop.decide(state, context)
             self._assembly.loop.commit(state, context, decision)
@@ -190,7 +190,7 @@ class Policy:
                 play that is pending or settled; a pending play that is settled, or nothing that arrives; or a decision
                 that does not wait for its outcome in this state.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             self._assembly.settlement.learn(state, decision, y, observed, exposed, pending)
 
     def observe(
@@ -233,7 +233,7 @@ class Policy:
                 unknown or out of range; a weight outside of [1e-6, 1e6], or one but 1 for a model that cannot
                 weigh.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             teach(self._assembly.questions, self._assembly.zeros, state, context, action, outcomes, weight)
 
     def learn_from(self, state: PolicyState, frame: Table, *, weight: float = 0.05, action: str = "action") -> None:
@@ -248,7 +248,7 @@ class Policy:
         Raises:
             InvalidInput: as for `teach`, with the number of the row, and nothing is learned; or a missing column.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             learn_from(self._assembly, state, frame, weight, action)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
@@ -261,7 +261,7 @@ class Policy:
             InvalidInput: a decision that does not wait for its outcome in this state, or of which some outcomes have
                 arrived, as these are in the books.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             self._assembly.settlement.cancel(state, decision)
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
@@ -277,12 +277,12 @@ class Policy:
         Raises:
             InvalidInput: a decision that does not wait for its outcome in this state.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             self._assembly.settlement.expire(state, decision)
 
     def over(self, state: PolicyState) -> Bools:
         """Return a mask of the replicas that never play again: past the horizon, or with a limit used up, `->()`."""
-        self._alone(state)  # asked between rounds, and changes nothing
+        self._guard_of(state)  # asked between rounds, and changes nothing
         return self._assembly.questions.over(state)
 
     def worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
@@ -294,7 +294,7 @@ class Policy:
         Raises:
             InvalidInput: a context or decision that does not fit the problem, or not the other.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             return self._assembly.questions.net_worth(state, context, decision)
 
     def status(self, state: PolicyState, replica: int = 0) -> Status:
@@ -303,7 +303,7 @@ class Policy:
         Raises:
             InvalidInput: no such replica.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             checks.replica(replica, len(state.t))
             return status(self.problem, self._assembly.can, state, replica, notes(self.model, state.model, replica))
 
@@ -315,7 +315,7 @@ class Policy:
         Raises:
             InvalidInput: a context or decision that does not fit the problem, or not the other; or no such replica.
         """
-        with self._alone(state):
+        with self._guard_of(state):
             return explain(self._assembly.questions, self.choice, state, context, decision, replica)
 
     def fingerprint(self) -> str:
@@ -324,7 +324,7 @@ class Policy:
 
     def save(self, state: PolicyState, path: str | Path) -> None:
         """Write a state as `.npz`, with the shape and the settings that it belongs to."""
-        with self._alone(state):
+        with self._guard_of(state):
             place = file("path", path)
             with on_disk(str(place), "a file that can be written"):
                 saving.save(state, self._mark, place)
@@ -359,7 +359,7 @@ class Policy:
             InvalidInput: the policies differ in more than amounts, weights, settings, `withdrawn` and appended actions,
                 or something in the state cannot grow; it names in what.
         """
-        with of._alone(state):
+        with of._guard_of(state):
             adopted = adopt(self, of, state)
         self._assembly.loop.go_on(adopted, of.problem)
         return adopted
@@ -385,7 +385,7 @@ class Policy:
     def _mark(self) -> saving.Mark:
         return saving.mark(self, self.start(), (self.problem.actions, self.problem.names, self.problem.columns))
 
-    def _alone(self, state: PolicyState) -> Guard:
+    def _guard_of(self, state: PolicyState) -> Guard:
         if state.__class__ is not PolicyState or state.owner != self._owner:
             checks.state(state, self._owner)
         return state.guard

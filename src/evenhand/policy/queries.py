@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, hearing
+from evenhand.choices.base import Choice, Follows, Hears, exposure_reader
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context, Decision, Mix, Offer, Worth
 from evenhand.core.signatures import has
@@ -88,7 +88,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         compares=compares(goals),
         mixes=next(((i, g) for i, g in places if has(g, Mixes)), None),
         follows=choice if has(choice, Follows) and choice.goes_on else None,
-        hears=hearing(choice),
+        hears=exposure_reader(choice),
         timed=any(has(g, Timed) and g.by_time for g in goals),
         nets=any(has(g, Nets) and g.nets for g in goals),
         fixed=all(has(g, Weighs) and g.rows.plain_only for g in goals) and not problem.known,
@@ -107,7 +107,7 @@ def by_estimated_share(problem: Problem, rows: Rows) -> bool:
 
 
 @cache
-def _unlimited(replicas: int, candidates: int) -> tuple[Floats, Floats]:
+def _no_limits(replicas: int, candidates: int) -> tuple[Floats, Floats]:
     """The uses of candidates and the amounts left where there are no limits: arrays without entries."""
     return np.zeros((1, candidates, 0)), np.zeros((replicas, 0))
 
@@ -126,7 +126,7 @@ class Questions:
     can: Abilities
     delay: Delay
 
-    def believed(self, state: PolicyState, context: Context) -> Floats:
+    def group_shares(self, state: PolicyState, context: Context) -> Floats:
         """Return the shares of the groups: declared, or estimated from all cases so far and this one, `->(C)`."""
         if self._known_shares is not None:
             return self._known_shares
@@ -155,8 +155,8 @@ class Questions:
             wide = [np.broadcast_to(w, (count, *w.shape[1:])) for w, _ in rooms]
             worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
         else:
-            worst, left = _unlimited(len(state.t), context.features.shape[1])
-        playable = entries.fitting(context.offered, worst, left, state.t, self.last_round(late))
+            worst, left = _no_limits(len(state.t), context.features.shape[1])
+        playable = entries.fits_alone(context.offered, worst, left, state.t, self.last_round(late))
         if self.problem.until is not None and context.time is not None and not late:
             playable[context.time + np.zeros(len(playable)) >= self.problem.clock.last] = False
         return Offer(playable, worst, left)
@@ -192,7 +192,7 @@ class Questions:
         for i, goal in others:
             q, o = entries.below(q, o, *goal.price(state.goals[i]))
         if self.can.nets and q.shape[1] == len(self.can.priced):
-            q, o = entries.netted(q, o)
+            q, o = entries.net_price(q, o)
         return *self.rows.read(context, shares, q, o), o
 
     def worth(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> Worth:
@@ -210,12 +210,12 @@ class Questions:
     def net_worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
         """Return the worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`."""
         context = checks.context(context, len(state.t), self.model.n_features, self.problem)
-        prices, offset = self.priced(state, context, decision)
+        prices, offset = self.model_prices(state, context, decision)
         with self.delay.read_at(state, decision):
             said = self.worth(state, context.features, prices)
         return entries.net(said.mean, said.bonus) + offset
 
-    def priced(self, state: PolicyState, context: Context, decision: Decision) -> tuple[Floats, Floats]:
+    def model_prices(self, state: PolicyState, context: Context, decision: Decision) -> tuple[Floats, Floats]:
         """Return prices of learned outcomes and offsets at the row prices of a decision, `->(K,1|A,M),(A)`.
 
         The context was checked.

@@ -43,7 +43,7 @@ def reasons(policy: Policy, state: PolicyState, context: Context, d: Decision, r
     Raises:
         InvalidInput: as for `Policy.explain`.
     """
-    with policy._alone(state):
+    with policy._guard_of(state):
         return _reasons(policy._assembly.questions, state, context, d, replica) if explains(policy.model) else None
 
 
@@ -61,7 +61,7 @@ def origins(policy: Policy) -> tuple[tuple[str | None, ...], ...]:
 def _reasons(ask: Questions, state: PolicyState, context: Context, d: Decision, replica: int) -> Reasons | None:
     context = checks.context(context, len(state.t), ask.model.n_features, ask.problem)
     checks.replica(replica, len(state.t))
-    prices, offset = ask.priced(state, context, d)
+    prices, offset = ask.model_prices(state, context, d)
     with ask.delay.read_at(state, d):
         worth = ask.worth(state, context.features, prices)
     mean, bonus = worth.mean.sum(1)[replica], worth.bonus.sum(1)[replica]
@@ -97,7 +97,7 @@ def expected(policy: Policy, state: PolicyState, context: Context, replica: int 
         InvalidInput: a context of the wrong shape, or a replica that the state does not have.
     """
     problem = policy.problem
-    with policy._alone(state):
+    with policy._guard_of(state):
         ask, count = policy._assembly.questions, len(problem.learned)
         context = checks.context(context, len(state.t), policy.model.n_features, problem)
         checks.replica(replica, len(state.t))

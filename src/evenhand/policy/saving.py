@@ -222,14 +222,14 @@ def _read(belongs: Mark, path: Path, allow: tuple[str, ...]) -> dict[str, np.nda
     names = [n for n in {**saved.settings, **belongs.settings} if saved.settings.get(n) != belongs.settings.get(n)]
     others = [n for n in names if n not in allow and n.rpartition(".")[2] not in allow]
     if saved.shape != belongs.shape:
-        raise StateMismatch(f"{path}: saved by a policy of another shape{written}{_differing(saved, belongs, names)}")
+        raise StateMismatch(f"{path}: saved by a policy of another shape{written}{_differences(saved, belongs, names)}")
     if others:
-        told = _differing(saved, belongs, others)
+        told = _differences(saved, belongs, others)
         raise StateMismatch(f"{path}: saved by a policy configured differently{written}{told}")
     return arrays
 
 
-def _differing(saved: Mark, here: Mark, names: list[str]) -> str:
+def _differences(saved: Mark, here: Mark, names: list[str]) -> str:
     told = [f"{n} was {saved.settings.get(n, 'not there')}, is {here.settings.get(n, 'not there')}" for n in names[:8]]
     return (": " if told else "") + "; ".join(told) + ("; ..." if len(names) > 8 else "")
 

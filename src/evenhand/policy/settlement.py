@@ -18,7 +18,7 @@ from evenhand.policy.delay import Delay
 from evenhand.policy.marked_arrays import Payable, Zeros
 from evenhand.policy.outcome_names import wrong_outcome
 from evenhand.policy.queries import Abilities
-from evenhand.policy.shares import Restating
+from evenhand.policy.shares import ShareBooks
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
@@ -96,7 +96,7 @@ class Settlement:
     problem: Problem
     model: Model
     can: Abilities
-    restating: Restating
+    restating: ShareBooks
     payable: Payable
     zeros: Zeros
     by_period: ByPeriod

@@ -54,7 +54,7 @@ class Declared(NamedTuple):
         return d
 
     @kernel
-    def coming(self, c: Context, d: Decision, seen: Floats, t: Floats) -> Decision:
+    def next_shares(self, c: Context, d: Decision, seen: Floats, t: Floats) -> Decision:
         return d
 
     @kernel
@@ -76,12 +76,12 @@ class Estimated(NamedTuple):
 
     @kernel
     def shares_now(self, seen: Floats, t: Floats) -> Floats:
-        """The shares of all rounds so far, `(C),()->(C)`; as `Restating.shares`."""
+        """The shares of all rounds so far, `(C),()->(C)`; as `ShareBooks.shares`."""
         return entries.frequencies(seen, t, self.declared)
 
     @kernel
     def restate(self, d: Decision, before: Floats, now: Floats) -> Decision:
-        """Restate books whose shares were others; returns the decision at present shares; as `Restating.commit`."""
+        """Restate books whose shares were others; returns the decision at present shares; as `ShareBooks.commit`."""
         v = movement(self.inside, self.column, before, now)
         self.goals.part.on_shares(d, v)
         known = self.rows.post_known(d)
@@ -92,7 +92,7 @@ class Estimated(NamedTuple):
         return _at_shares(d, now)
 
     @kernel
-    def coming(self, c: Context, d: Decision, seen: Floats, t: Floats) -> Decision:
+    def next_shares(self, c: Context, d: Decision, seen: Floats, t: Floats) -> Decision:
         """A decision at the shares that will hold once it is committed, `(C),()`; nothing changes."""
         after = seen.copy()
         if c.groups.shape[2] > 0:
@@ -101,7 +101,7 @@ class Estimated(NamedTuple):
 
     @kernel
     def reenter(self, d: Decision, y: Floats, z: Floats, now: Floats) -> Decision:
-        """Enter outcomes; returns the decision at present shares, `(P,M),(P,L),(C)`; as `Restating.learn`."""
+        """Enter outcomes; returns the decision at present shares, `(P,M),(P,L),(C)`; as `ShareBooks.learn`."""
         v = self.rows.post(d, y, z)
         for r in range(len(v)):
             for j in range(v.shape[1]):
@@ -132,7 +132,7 @@ class GoalChain(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Restating:
+class ShareBooks:
     """Keeps the sums inside groups, without shares, and tells goals how a change of shares changes their books.
 
     Equation: with I the sum inside, the book of a row moves by I (1/s' - 1/s) when the share moves from s to s'.

@@ -13,9 +13,9 @@ from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Compares, Credits
 from evenhand.numerics.student import reach
-from evenhand.policy.books import ARRIVED, CAME, DECIDED, FIRST, ByPeriod, SoFar
-from evenhand.problem.constraints import Stated, relative
-from evenhand.problem.constraints.outlook import chance, missed, rest
+from evenhand.policy.books import ARRIVED, CAME, DECIDED, FIRST, ByPeriod, ReplicaSums
+from evenhand.problem.constraints import Statement, relative
+from evenhand.problem.constraints.outlook import chance, is_missed, rest
 from evenhand.problem.constraints.sums import average, group_averages
 from evenhand.problem.feasible import sizes
 from evenhand.problem.problem import Problem
@@ -64,7 +64,7 @@ class _Sums(NamedTuple):
     group_rounds: Floats
 
 
-def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
+def floors(problem: Problem, stated: Statement, table: Floats) -> Floors | None:
     """Return the sums of every span, from a state's table by period, `(R,P,1+C,W)`; None of budgets and without spans.
 
     Outcomes that were not observed count at the average of their span, in every group its own.
@@ -97,9 +97,9 @@ def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
     )
 
 
-def span_sums(problem: Problem, stated: Stated, found: Floors) -> tuple[SpanSum, ...]:
+def span_sums(problem: Problem, stated: Statement, found: Floors) -> tuple[SpanSum, ...]:
     """Return the spans of a single replica that have begun, in the order of their ends."""
-    spans, written = stated.spans, problem.clock.written
+    spans, written = stated.spans, problem.clock.format
     if spans is None:
         return ()
     begun = np.flatnonzero(found.begun[:, 0])
@@ -115,7 +115,7 @@ def span_sums(problem: Problem, stated: Stated, found: Floors) -> tuple[SpanSum,
     )
 
 
-def name(stated: Stated) -> str:
+def name(stated: Statement) -> str:
     """Return the name of the quantity that spans require."""
     if stated.spans is not None and stated.spans.averages:
         return f"{stated.constraint.label} in the worst span"
@@ -153,8 +153,8 @@ class Standing:
     def kept(self) -> bool:
         """Whether the value is on the right side of its limit at present, or a credit is not overdrawn."""
         if self.credit is not None:
-            return not missed(self.credit, 0.0, "low", size=self.size)
-        return not missed(self.value, self.limit, self.worst, size=self.size)
+            return not is_missed(self.credit, 0.0, "low", size=self.size)
+        return not is_missed(self.value, self.limit, self.worst, size=self.size)
 
     @property
     def shown(self) -> str:
@@ -177,11 +177,13 @@ class Standing:
         if self.credit is not None:
             return "kept" if self.kept else "missed"
         needed, best = self.needed, self.best
-        if needed is not None and best is not None and missed(best, needed, self.worst, size=self.size):
+        if needed is not None and best is not None and is_missed(best, needed, self.worst, size=self.size):
             return "out of reach"
         if self.kept:
             return "kept"
-        if not missed(self.value, self.limit, self.worst, self.error, self.size) and not (self.over and self._unknown):
+        if not is_missed(self.value, self.limit, self.worst, self.error, self.size) and not (
+            self.over and self._unknown
+        ):
             return "close"
         return "missed" if self.over else "behind"
 
@@ -211,7 +213,7 @@ class Standing:
 
 
 def standings(
-    run: SoFar,
+    run: ReplicaSums,
     waiting: bool,
     periods: Floats | None = None,
     left: Floats | None = None,
@@ -225,7 +227,7 @@ def standings(
     `periods` is the replica's table by period, `(P,1+C,W)`, where there are spans of time: what is to hold per span is
     judged by the worst span that is over, and before one is over by the first one, which may still be kept.
     """
-    filled, found, horizon = run.filled(), [], run.problem.horizon
+    filled, found, horizon = run.fill(), [], run.problem.horizon
     credit_left = iter(() if left is None else left.tolist())
     for s in run.problem.stated:
         c = s.constraint
@@ -255,7 +257,7 @@ def standings(
     return dict(zip(distinct_labels(s.name for s in found), found, strict=True))
 
 
-def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, waiting: bool) -> Standing:
+def _in_spans(problem: Problem, stated: Statement, spans: Floors, whole: Standing, waiting: bool) -> Standing:
     """The standing of a constraint per span; waiting decisions may still belong to a span that is over."""
     past = bool(spans.over.any())
     value, limit, error = spans.worst(spans.over if past else spans.begun)
@@ -275,14 +277,14 @@ def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, 
     )
 
 
-def _size(problem: Problem, stated: Stated, per: Floats | None, rounds: Floats) -> float:
+def _size(problem: Problem, stated: Statement, per: Floats | None, rounds: Floats) -> float:
     """The most that a play can add to the outcomes that a constraint reads, in units of what is measured."""
     read = stated.rows if stated.whole is None else select(problem, stated.whole.outcomes)
     size = float(sizes(problem, read).max(initial=0.0))
     return size if per is None or per[0, 0] <= 0.0 else size * float(rounds[0, 0] / per[0, 0])
 
 
-def _end(stated: Stated, per: Floats | None, rounds: Floats, ahead: Mapping[str, float]) -> float | None:
+def _end(stated: Statement, per: Floats | None, rounds: Floats, ahead: Mapping[str, float]) -> float | None:
     """The planned end of the measure of a constraint of one row, if that misses its limit by a hundredth of it.
 
     What it is measured per unit of is expected to go on as so far. Where rounds vary by an unknown amount, nothing is
@@ -297,7 +299,7 @@ def _end(stated: Stated, per: Floats | None, rounds: Floats, ahead: Mapping[str,
     return stated.limit + (beyond if stated.constraint.worst == "high" else -beyond)
 
 
-def _averages(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
+def _averages(stated: Statement, run: ReplicaSums) -> tuple[float | None, dict[str, float | None]]:
     """The averages of everybody and of each group, where a constraint compares groups."""
     outcome, by, ratio = stated.outcome, stated.by, relative(stated.constraint)
     if ratio is not None:
@@ -346,7 +348,7 @@ class Comparison:
         return f"{beside}; difference {amount(self.difference)}{between}"
 
 
-def held_out(where: tuple[int, Compares] | None, goals: list[Any], replica: int) -> dict[str, Comparison]:
+def compare_holdout(where: tuple[int, Compares] | None, goals: list[Any], replica: int) -> dict[str, Comparison]:
     """Compare the rounds of a replica, by the place of the books and the states of all goals; {} without books."""
     if where is None:
         return {}

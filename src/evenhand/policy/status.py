@@ -12,14 +12,14 @@ import numpy as np
 from evenhand.choices.base import Choice
 from evenhand.core import texts
 from evenhand.core.errors import MissingExtra
-from evenhand.core.texts import amount, clipped, count, kinds, settings
+from evenhand.core.texts import amount, clip, count, kinds, settings
 from evenhand.goals.base import Accounts, Credits, Goal, Spanned
 from evenhand.models.base import Model, Note
-from evenhand.policy.books import SoFar
+from evenhand.policy.books import ReplicaSums
 from evenhand.policy.queries import Abilities
-from evenhand.policy.standings import Comparison, Standing, credits_left, distinct_labels, held_out, standings
+from evenhand.policy.standings import Comparison, Standing, compare_holdout, credits_left, distinct_labels, standings
 from evenhand.policy.state import PolicyState
-from evenhand.problem.constraints import Constraint, Stated
+from evenhand.problem.constraints import Constraint, Statement
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Status:
     life: str = ""  # of a campaign that does not decide: who paused or ended it, when and why
 
     def __str__(self) -> str:
-        rows = [(what, texts.clipped(name), said) for what, name, said in self._rows()]
+        rows = [(what, texts.clip(name), said) for what, name, said in self._rows()]
         width = max([len(name) for _, name, _ in rows], default=0)
         return "\n".join([self._title(), *(f"  {what:<9}  {name:<{width}}  {said}" for what, name, said in rows)])
 
@@ -164,7 +164,7 @@ class Now(NamedTuple):
 def _now(problem: Problem, limits: Spanned, state: Any, replica: int) -> Now:
     spans, used, period = limits.spans, limits.used(state)[replica], int(limits.period(state)[replica])
     sums, held = (spans.sums(z[None])[0] for z in (used, limits.held(state)[replica]))
-    written = problem.clock.written
+    written = problem.clock.format
 
     def use(s: int) -> Use:
         return Use(
@@ -185,9 +185,9 @@ def _now(problem: Problem, limits: Spanned, state: Any, replica: int) -> Now:
     return Now(left, tightest, spans.most_from(period, spans.allowance - sums), uses)
 
 
-def objective(problem: Problem, run: SoFar) -> float | None:
+def objective(problem: Problem, run: ReplicaSums) -> float | None:
     """Return the objective at the averages so far, None if it is not defined there."""
-    run, rounds = run.filled(), float(run.elapsed[0, 0])
+    run, rounds = run.fill(), float(run.elapsed[0, 0])
     if rounds == 0.0:
         return None
     z = []
@@ -199,14 +199,14 @@ def objective(problem: Problem, run: SoFar) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def averages(run: SoFar) -> dict[str, float]:
+def averages(run: ReplicaSums) -> dict[str, float]:
     """Return averages per round of the outcomes, NaN if none was observed."""
     rounds = float(run.elapsed[0, 0])
-    sums = run.filled().totals[0, 0] / (rounds if rounds > 0.0 else 1.0)
+    sums = run.fill().totals[0, 0] / (rounds if rounds > 0.0 else 1.0)
     return dict(zip(run.problem.names, np.where(run.observed > 0.0, sums, np.nan).tolist(), strict=True))
 
 
-def accounts(run: SoFar, hard: list[Limit]) -> dict[str, Account]:
+def accounts(run: ReplicaSums, hard: list[Limit]) -> dict[str, Account]:
     """Return the accounts of the constraints that spend; `hard` has those that are kept hard."""
     spending = [s for s in run.problem.stated if s.spends]
     kept = [next((row for row in hard if row.constraint is s.constraint), None) for s in spending]
@@ -214,7 +214,7 @@ def accounts(run: SoFar, hard: list[Limit]) -> dict[str, Account]:
     return dict(zip(distinct_labels(a.name for a in found), found, strict=True))
 
 
-def _account(stated: Stated, run: SoFar, kept: Limit | None) -> Account:
+def _account(stated: Statement, run: ReplicaSums, kept: Limit | None) -> Account:
     horizon, arrived, total = run.problem.horizon, float(run.elapsed[0, 0]), stated.total
     if kept is None:  # of what arrived
         spent = float(stated.constraint.measure(run)[0, 0] * max(arrived, 1.0))
@@ -255,7 +255,7 @@ def outlook(can: Abilities, state: PolicyState, replica: int) -> dict[str, float
 def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, said: tuple[Note, ...] = ()) -> Status:
     """Return the status of a replica, with the notes of its model."""
     books, rounds = state.books[replica], float(state.t[replica])
-    run = SoFar(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
+    run = ReplicaSums(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
     waiting, hard = len(state.receipts.waiting()), list[Limit]()
     for i, limits in can.limits:
         if isinstance(limits, Accounts):
@@ -279,7 +279,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
             outlook(can, state, replica),
         ),
         prices=prices(can, state.goals, replica),
-        held_out=held_out(can.compares, state.goals, replica),
+        held_out=compare_holdout(can.compares, state.goals, replica),
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},
         notes=said,
     )
@@ -294,7 +294,7 @@ def facts(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choic
     return [
         ("model", f"{kinds(model)} ({sizes})"),
         *zip(("goals", *("",) * len(each)), each, strict=False),
-        ("choice", clipped(repr(choice))),
+        ("choice", clip(repr(choice))),
         ("problem", problem.size),
         *(fact for fact in problem.facts if fact[0] in ("maximize", "subject to")),
     ]

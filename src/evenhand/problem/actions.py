@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.outcome import Outcome
 
@@ -26,7 +26,7 @@ def check_withdrawn(problem: Withdraws) -> None:
     """Refuse withdrawn actions that the problem does not have, and a problem without remaining actions."""
     for action in problem.withdrawn:
         if action not in problem.actions:
-            got = f"{action}{meant(action, problem.actions)}"
+            got = f"{action}{suggestion(action, problem.actions)}"
             raise InvalidInput("withdrawn", f"some of the actions {problem.actions}", got)
     if set(problem.withdrawn) == set(problem.actions):
         raise InvalidInput("withdrawn", "fewer than all actions", problem.withdrawn)
@@ -44,7 +44,7 @@ def refuse_return(old: Withdraws, new: Withdraws, field: str) -> None:
         raise InvalidInput(f"{field}: problem.withdrawn", expected, new.withdrawn)
 
 
-class Named(Protocol):
+class HasActions(Protocol):
     """A problem with its actions."""
 
     @property
@@ -54,7 +54,7 @@ class Named(Protocol):
     def n_plays(self) -> int: ...
 
 
-class Stated(Named, Protocol):
+class HasDeclarations(HasActions, Protocol):
     """A problem with its declarations of each action."""
 
     @property
@@ -70,7 +70,7 @@ class Stated(Named, Protocol):
     def shares(self) -> Floats: ...
 
 
-def refuse_other_actions(old: Named, new: Named, field: str) -> None:
+def refuse_other_actions(old: HasActions, new: HasActions, field: str) -> None:
     """Refuse a problem whose actions are neither those of an earlier problem nor those with others appended."""
     if new.actions[: len(old.actions)] != old.actions:
         expected = f"{old.actions}, after which others may be appended"
@@ -80,9 +80,9 @@ def refuse_other_actions(old: Named, new: Named, field: str) -> None:
         raise InvalidInput(f"{field}: problem.actions", expected, new.actions)
 
 
-def refuse_other_meanings(old: Stated, new: Stated, field: str) -> None:
+def refuse_other_meanings(old: HasDeclarations, new: HasDeclarations, field: str) -> None:
     """Refuse a problem that declares outcomes or groups of an earlier problem's actions differently."""
-    before, now = ([_meaning(o, old.actions) for o in p.outcomes] for p in (old, new))
+    before, now = ([_declarations(o, old.actions) for o in p.outcomes] for p in (old, new))
     if before != now:
         expected = f"{old.outcomes}, as in the state, for {old.actions}"
         raise InvalidInput(f"{field}: problem.outcomes", expected, new.outcomes)
@@ -95,7 +95,7 @@ def refuse_other_meanings(old: Stated, new: Stated, field: str) -> None:
         raise InvalidInput(f"{field}: problem.groups", expected, new.shares.tolist())
 
 
-def _meaning(o: Outcome, actions: tuple[str, ...]) -> tuple[object, ...]:
+def _declarations(o: Outcome, actions: tuple[str, ...]) -> tuple[object, ...]:
     """The declarations of an outcome for some actions."""
     kind = o.is_learned, o.is_noisy
     each = [o.is_free(a) for a in actions], o.declared(actions), [o.ends(a) for a in actions]

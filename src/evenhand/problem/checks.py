@@ -10,13 +10,13 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Bools, Floats
 from evenhand.objectives.base import whole_space
 from evenhand.problem.actions import check_withdrawn
 from evenhand.problem.constraints.base import Constraint, missing_members
 from evenhand.problem.constraints.statements import States
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.factors import check_factors
 from evenhand.problem.features import Feature
 from evenhand.problem.groups import some
@@ -65,7 +65,7 @@ def check_names(problem: Whole) -> None:
         for field, mentioned in fields.items():
             for action in mentioned if isinstance(mentioned, Mapping | tuple | list) else ():
                 if action not in actions:
-                    got = f"{action}{meant(action, problem.actions)}"
+                    got = f"{action}{suggestion(action, problem.actions)}"
                     raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {problem.actions}", got)
         free = [a for a in problem.actions if o.is_free(a)]
         low, high = o.widest
@@ -114,7 +114,7 @@ class Edges:
     refused where the objective has no supergradient at such an average: no later decision could be made at one.
     """
 
-    problem: Declared
+    problem: Declarations
 
     def check(self, known: Floats, offered: Bools) -> None:
         """Refuse a case that states a number outside these ends, `(1|R,A,L),(1|R,A)->`."""
@@ -188,7 +188,7 @@ class Edges:
         return low, np.array([max(0.0, float(b.max())) for _, b in ends])
 
 
-def edges_of(problem: Declared) -> Edges | None:
+def edges_of(problem: Declarations) -> Edges | None:
     """Return the check of a problem's cases; None if its objective is defined for any number."""
     if whole_space(problem.objective):
         return None

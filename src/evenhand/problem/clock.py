@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
 
@@ -127,11 +127,11 @@ class Clock:
             when = when.astimezone(self.since.tzinfo or UTC)
         return (when.replace(tzinfo=None) - self.since.replace(tzinfo=None)) / _DAY
 
-    def written(self, time: float) -> str:
+    def format(self, time: float) -> str:
         """Return a time as a text: a date, with the time of day unless it is midnight, or a number.
 
         >>> clock = Clock.between("2026-11-23", "2026-12-24", 0)
-        >>> clock.written(1.0), clock.written(1.25)
+        >>> clock.format(1.0), clock.format(1.25)
         ('2026-11-24', '2026-11-24 06:00')
         """
         if self.since is None:
@@ -150,7 +150,7 @@ class Clock:
         if time is None:
             raise InvalidInput(field, "the time of the case, as the problem has until=", time)
         if not isinstance(time, np.ndarray) or time.dtype != np.float64 or time.shape not in ((1,), (replicas,)):
-            raise InvalidInput(field, f"an array of numbers of shape (1,) or ({replicas},)", shown(time))
+            raise InvalidInput(field, f"an array of numbers of shape (1,) or ({replicas},)", value_text(time))
         if not ((time >= 0.0) & (time < math.inf)).all():
             raise InvalidInput(field, f"at least 0, the start of the run{self._start}", time)
 
@@ -167,7 +167,7 @@ class Clock:
         if isinstance(per, str):
             found = self._calendar(field, per)
         else:
-            length = number(field, per, _expected(self.since), lambda n: 0.0 < n < math.inf)
+            length = number(field, per, _expectation(self.since), lambda n: 0.0 < n < math.inf)
             if self.last / length > _MOST:
                 raise InvalidInput(field, f"at most {_MOST:,} periods until {self.last:g}", per)
             found = [length * i for i in range(math.ceil(self.last / length) + 1)]
@@ -175,7 +175,7 @@ class Clock:
 
     def _calendar(self, field: str, per: str) -> list[float]:
         if per not in _PERIODS or self.since is None:
-            raise InvalidInput(field, _expected(self.since), repr(per))
+            raise InvalidInput(field, _expectation(self.since), repr(per))
         start, found = self.since.replace(tzinfo=None), [0.0]
         end = _floor(start, per)
         while found[-1] < self.last:
@@ -190,7 +190,7 @@ class Clock:
         if not isinstance(per, str):
             return 0.0
         if self.since is None:
-            raise InvalidInput("Traffic.per", _expected(None), repr(per))
+            raise InvalidInput("Traffic.per", _expectation(None), repr(per))
         start = self.since.replace(tzinfo=None)
         return (start - _floor(start, per)) / _DAY
 
@@ -206,7 +206,7 @@ def refuse_truth(field: str, per: object) -> None:
         raise InvalidInput(field, f"one of {_PERIODS}, or a number above 0", per)
 
 
-def _expected(since: datetime | None) -> str:
+def _expectation(since: datetime | None) -> str:
     if since is None:
         return "a number above 0, as the problem has no since="
     return f"one of {_PERIODS}, or a number of days above 0"
@@ -221,7 +221,7 @@ def _parse(field: str, time: object) -> datetime:
     try:
         return datetime.fromisoformat(time)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise InvalidInput(field, 'a date, such as "2026-11-23" or "2026-11-23T10:15"', shown(time)) from None
+        raise InvalidInput(field, 'a date, such as "2026-11-23" or "2026-11-23T10:15"', value_text(time)) from None
 
 
 def _floor(time: datetime, per: str) -> datetime:

@@ -11,7 +11,7 @@ from evenhand.problem.factors import Factors
 from evenhand.problem.groups import Groups
 
 
-class Declared(Protocol):
+class Declarations(Protocol):
     """The declarations of a `Problem`, which fulfils this contract and documents each of them."""
 
     @property

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.outcome import Outcome
 
@@ -104,7 +104,7 @@ def check_factors(outcomes: Sequence[Outcome], actions: tuple[str, ...]) -> None
             continue
         where, factor = f"Outcome({o.name!r}).times", named.get(o.times)
         if factor is None:
-            raise InvalidInput(where, f"one of the known outcomes {exact}", f"{o.times}{meant(o.times, exact)}")
+            raise InvalidInput(where, f"one of the known outcomes {exact}", f"{o.times}{suggestion(o.times, exact)}")
         if not factor.is_known:
             kind = "which is learned" if factor.is_learned else "of which only the mean is known"
             got = "itself" if factor is o else f"{o.times!r}, {kind}"

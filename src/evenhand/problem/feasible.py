@@ -8,14 +8,14 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.objectives.steepness import widths
-from evenhand.problem.constraints.statements import Region, Stated, States, regions, stated_rows
-from evenhand.problem.declarations import Declared
+from evenhand.problem.constraints.statements import Region, Statement, States, regions, stated_rows
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select
 
 _CUTS, _OFF = 200, 1e-6
 
 
-def reach(problem: Declared, rows: Rows) -> tuple[Floats, Floats]:
+def reach(problem: Declarations, rows: Rows) -> tuple[Floats, Floats]:
     """Return the least and the most that one play of each action can add to rows of everybody, `->(A,d),(A,d)`.
 
     >>> from evenhand.environments import Court
@@ -38,7 +38,7 @@ def reach(problem: Declared, rows: Rows) -> tuple[Floats, Floats]:
     return least, most
 
 
-def sizes(problem: Declared, rows: Rows) -> Floats:
+def sizes(problem: Declarations, rows: Rows) -> Floats:
     """Return the largest size that one play can add to each row, without factors of groups, `->(d)`.
 
     Learned outcomes count times their factors as declared, and those without a finite range as 1.
@@ -48,7 +48,7 @@ def sizes(problem: Declared, rows: Rows) -> Floats:
     return np.asarray(learned + np.abs(rows.known) @ np.abs(problem.declared).max(0, initial=0.0))
 
 
-def feasible(problem: States, stated: Iterable[Stated] | None = None) -> bool:
+def feasible(problem: States, stated: Iterable[Statement] | None = None) -> bool:
     """Whether some mixture of plays meets all constraints on everybody, with learned outcomes at their best.
 
     Noisy outcomes are at their means.
@@ -74,13 +74,13 @@ def feasible(problem: States, stated: Iterable[Stated] | None = None) -> bool:
     return _meets(problem, curved, rows, bound, plays)
 
 
-def holds_nothing(problem: Declared, region: Region) -> bool:
+def holds_nothing(problem: Declarations, region: Region) -> bool:
     """Whether a set contains the averages of doing nothing, up to rounding in units of its outcomes."""
     nothing = np.zeros(region.within.dim)
     return bool(np.abs(region.within.project(nothing)).max() <= 1e-9 * widths(*problem.ranges(region.outcomes)).max())
 
 
-def conflict(problem: States) -> tuple[Stated, ...]:
+def conflict(problem: States) -> tuple[Statement, ...]:
     """Return a minimal set of constraints on everybody that exclude each other, if there is one."""
     left = [s for s in problem.stated if not s.rows.by_group]
     for s in tuple(left):
@@ -104,7 +104,7 @@ def _or_one(size: Floats) -> Floats:
     return np.where(size > 0.0, size, 1.0)
 
 
-def _meets(problem: Declared, curved: list[Region], rows: Rows, bound: Floats, plays: int) -> bool:
+def _meets(problem: Declarations, curved: list[Region], rows: Rows, bound: Floats, plays: int) -> bool:
     """Whether some mixture keeps to rows and curved sets: a linear program, with a tangent wherever it leaves a set."""
     read = (rows.weights != 0.0).any(0)
     places = [[problem.names.index(name) for name in r.outcomes] for r in curved]
@@ -138,7 +138,7 @@ def _meets(problem: Declared, curved: list[Region], rows: Rows, bound: Floats, p
     return True  # not shown to be impossible
 
 
-def _program(problem: Declared, rows: Floats, limits: Floats, actions: int, plays: int) -> Floats | None:
+def _program(problem: Declarations, rows: Floats, limits: Floats, actions: int, plays: int) -> Floats | None:
     """Some x with rows x <= limits, the first of it probabilities of actions, None if there is none."""
     from scipy.optimize import linprog  # only needed if the cheapest actions do not fit together
 

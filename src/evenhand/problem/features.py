@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, cached_property
 from evenhand.core.validate import number
@@ -161,7 +161,7 @@ class Categorical:
 
     def encode(self, value: object) -> tuple[float, ...]:
         if not isinstance(value, str) or (self.other is None and value not in self.levels):
-            raise InvalidInput(self.name, f"one of {self.levels}", f"{value!r}{meant(value, self.levels)}")
+            raise InvalidInput(self.name, f"one of {self.levels}", f"{value!r}{suggestion(value, self.levels)}")
         if value not in self.levels:
             value = self.other
         return tuple([1.0 if value == level else 0.0 for level in self.levels[1:]])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.signatures import typed
 
 
@@ -59,7 +59,7 @@ class Groups:
         known = set(self.names)
         for action, group in (self.of or {}).items():
             if group not in known:
-                got = f"{group}{meant(group, self.names)}"
+                got = f"{group}{suggestion(group, self.names)}"
                 raise InvalidInput(f"Groups({self.name!r}).of[{action!r}]", f"one of {some(self.names)}", got)
 
     @property

@@ -8,13 +8,13 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.signatures import checked
 from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.problem.actions import present
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 
@@ -50,13 +50,13 @@ class Holdout:
             if not found.sum() > 0:
                 raise InvalidInput("Holdout.lottery", expected, dict(self.lottery))
 
-    def weights(self, problem: Declared) -> tuple[float, ...] | None:
+    def weights(self, problem: Declarations) -> tuple[float, ...] | None:
         """The weights in the order of the actions, None for a uniform lottery."""
         if self.lottery is None:
             return None
         for name in self.lottery:
             if name not in problem.actions:
-                raise InvalidInput("Holdout.lottery", "an action", f"{name!r}{meant(name, problem.actions)}")
+                raise InvalidInput("Holdout.lottery", "an action", f"{name!r}{suggestion(name, problem.actions)}")
         return tuple(float(self.lottery.get(action, 0.0)) for action in problem.actions)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal, Protocol, runtime_checkable
 
 from evenhand.core.types import Floats, Ints
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 
 # Of plays, -1 where nothing is played, and observed outcomes, 0 where nothing was played or seen: `(P),(P,M+B)->()`.
 Reading = Callable[[Ints, Floats], Floats]
@@ -31,5 +31,5 @@ class Measure(Protocol):
     def worst(self) -> Literal["low", "high"]:
         """The bad end of its values."""
 
-    def on(self, problem: Declared) -> Reading:
+    def on(self, problem: Declarations) -> Reading:
         """The measure as a function of the plays and outcomes of a problem; refuses a problem that it does not fit."""

@@ -104,7 +104,7 @@ class Outcome:
         low, high = self.widest
         if not low < high:
             raise InvalidInput(where, "low < high", f"low={self.low}, high={self.high}")
-        for action in self._ranged:
+        for action in self._actions_with_ranges:
             low, high = self.ends(action)
             if not low <= high:
                 raise InvalidInput(f"{where} under {action!r}", "low <= high", f"low={low}, high={high}")
@@ -112,10 +112,10 @@ class Outcome:
     def _check_mean(self, place: str, action: str, value: float) -> None:
         if action in self.free and value != 0.0:
             raise InvalidInput(place, "0, as the action is free", value)
-        if action in self._ranged or not self.ranges_by_action:
+        if action in self._actions_with_ranges or not self.ranges_by_action:
             ranges = [self.ends(action)]
         else:
-            ranges = [] if action else self._paid  # one mean of all actions, or an end that is missing
+            ranges = [] if action else self._ranges_of_paid  # one mean of all actions, or an end that is missing
         for low, high in ranges:
             if not low <= value <= high:
                 raise InvalidInput(place, f"a mean in [{low:g}, {high:g}], its range", value)
@@ -127,7 +127,7 @@ class Outcome:
         if self.is_known:
             raise InvalidInput(where, "None, as a known outcome cannot fail to arrive", self.fallback)
         number(where, self.fallback, "a finite number")
-        for low, high in self._paid:
+        for low, high in self._ranges_of_paid:
             if not low <= self.fallback <= high:
                 raise InvalidInput(where, f"a number in [{low:g}, {high:g}], its range", self.fallback)
 
@@ -136,15 +136,15 @@ class Outcome:
         return low <= value <= high
 
     @property
-    def _ranged(self) -> list[str]:
+    def _actions_with_ranges(self) -> list[str]:
         """The actions that every table of ends names."""
         tables = [z for z in (self.low, self.high) if isinstance(z, Mapping)]
         return [action for action in tables[0] if action in tables[-1]] if tables else []
 
     @property
-    def _paid(self) -> list[tuple[float, float]]:
+    def _ranges_of_paid(self) -> list[tuple[float, float]]:
         """The ranges of actions that are not free."""
-        return [self.ends(a) for a in self._ranged if not self.is_free(a)] or [self.widest]
+        return [self.ends(a) for a in self._actions_with_ranges if not self.is_free(a)] or [self.widest]
 
     @property
     def ranges_by_action(self) -> bool:

@@ -11,16 +11,16 @@ import numpy as np
 
 from evenhand.core import texts
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.registry import meant
-from evenhand.core.signatures import shown, typed
-from evenhand.core.texts import clipped, count, few
+from evenhand.core.registry import suggestion
+from evenhand.core.signatures import typed, value_text
+from evenhand.core.texts import clip, count, few
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT, whole
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.checks import Edges, check_names, edges_of
 from evenhand.problem.clock import Clock, Time, earliest
 from evenhand.problem.constraints.base import Constraint
-from evenhand.problem.constraints.statements import Demands, Stated, state
+from evenhand.problem.constraints.statements import Demands, Statement, state
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature
@@ -103,7 +103,7 @@ class Problem:
         for field in ("horizon", "n_plays"):
             whole(field, value := getattr(self, field), 1)
             if value > EXACT:
-                raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", shown(value))
+                raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", value_text(value))
         self.clock  # noqa: B018, refuses a start without an end
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
@@ -181,13 +181,13 @@ class Problem:
         return self.learned + self.known
 
     @cached_property
-    def _ordered(self) -> tuple[Outcome, ...]:
+    def _outcomes_in_order(self) -> tuple[Outcome, ...]:
         named = {o.name: o for o in self.outcomes}
         return tuple(named[name] for name in self.names)
 
     @cached_property
-    def _seen(self) -> tuple[Outcome, ...]:
-        return self._ordered[: len(self.observed)]
+    def _observed_outcomes(self) -> tuple[Outcome, ...]:
+        return self._outcomes_in_order[: len(self.observed)]
 
     @cached_property
     def low(self) -> Floats:
@@ -202,19 +202,23 @@ class Problem:
     @cached_property
     def span(self) -> Floats:
         """Lower and upper ends of the observed outcomes' ranges, `()->(2, M+B)` with B noisy outcomes."""
-        return np.array([o.widest for o in self._seen], float).reshape(-1, 2).T.copy()
+        return np.array([o.widest for o in self._observed_outcomes], float).reshape(-1, 2).T.copy()
 
     @cached_property
     def span_by_action(self) -> Floats:
         """The same by action, 0 to 0 where it is free, or for all where none differs, `()->(2, A|1, M+B)`."""
-        if not (self.free.any() or any(o.ranges_by_action for o in self._seen)):
+        if not (self.free.any() or any(o.ranges_by_action for o in self._observed_outcomes)):
             return self.span[:, None]
-        return np.array([[o.ends(a) for o in self._seen] for a in self.actions], float).transpose(2, 0, 1).copy()
+        return (
+            np.array([[o.ends(a) for o in self._observed_outcomes] for a in self.actions], float)
+            .transpose(2, 0, 1)
+            .copy()
+        )
 
     @cached_property
     def factors(self) -> Factors | None:
         """The factors of learned outcomes, None if all are 1."""
-        learned = self._ordered[: len(self.learned)]
+        learned = self._outcomes_in_order[: len(self.learned)]
         found = Factors.of_outcomes(learned, self.known, self.free[:, : len(learned)])
         return found if found.matter.any() else None
 
@@ -235,23 +239,23 @@ class Problem:
     @cached_property
     def fallback(self) -> Floats:
         """The substitutes for observed outcomes that never arrive, NaN if there is none, `()->(M+B)`."""
-        return np.array([np.nan if o.fallback is None else o.fallback for o in self._seen], float)
+        return np.array([np.nan if o.fallback is None else o.fallback for o in self._observed_outcomes], float)
 
     @cached_property
     def declared(self) -> Floats:
         """Known outcomes of every action, the means of noisy ones, `()->(A, L)`."""
-        values = [o.declared(self.actions) for o in self._ordered[len(self.learned) :]]
+        values = [o.declared(self.actions) for o in self._outcomes_in_order[len(self.learned) :]]
         return np.array(values, float).reshape(len(self.known), len(self.actions)).T.copy()
 
     @cached_property
     def sure(self) -> Bools:
         """A mask of the known outcomes that count whether or not a play is exposed, `()->(L)`."""
-        return np.array([o.sure for o in self._ordered[len(self.learned) :]], bool)
+        return np.array([o.sure for o in self._outcomes_in_order[len(self.learned) :]], bool)
 
     @cached_property
     def is_noisy(self) -> Bools:
         """A mask of the known outcomes of which only the mean is declared, `()->(L)`."""
-        return np.array([o.is_noisy for o in self._ordered[len(self.learned) :]], bool)
+        return np.array([o.is_noisy for o in self._outcomes_in_order[len(self.learned) :]], bool)
 
     @cached_property
     def certain(self) -> Bools:
@@ -268,7 +272,7 @@ class Problem:
         ('shown label=major', 'shown label=indie')
         """
         if by not in self._groupings:
-            raise InvalidInput("each: by", f"one of {tuple(self._groupings)}", f"{by}{meant(by, self._groupings)}")
+            raise InvalidInput("each: by", f"one of {tuple(self._groupings)}", f"{by}{suggestion(by, self._groupings)}")
         names = tuple(f"{outcome} {by}={group}" for group in self.groups[self._groupings[by]].names)
         self.row(names[0], "each: outcome")
         return names
@@ -282,9 +286,9 @@ class Problem:
         if name in self._places:
             return self._places[name], -1, -1
         for prefix, (outcome, grouping) in self._prefixes.items():
-            if name.startswith(prefix) and name[len(prefix) :] in self._within[grouping]:
-                return outcome, grouping, self._within[grouping][name[len(prefix) :]]
-        raise InvalidInput(field, f"one of the outcomes {list(self.names)}", f"{name}{meant(name, self.names)}")
+            if name.startswith(prefix) and name[len(prefix) :] in self._columns_of_groups[grouping]:
+                return outcome, grouping, self._columns_of_groups[grouping][name[len(prefix) :]]
+        raise InvalidInput(field, f"one of the outcomes {list(self.names)}", f"{name}{suggestion(name, self.names)}")
 
     @cached_property
     def _groupings(self) -> dict[str, int]:
@@ -299,7 +303,7 @@ class Problem:
         return {f"{name} {g}=": (i, j) for name, i in self._places.items() for g, j in self._groupings.items()}
 
     @cached_property
-    def _within(self) -> list[dict[str, int]]:
+    def _columns_of_groups(self) -> list[dict[str, int]]:
         return [{n: int(self.ends[i]) + k for k, n in enumerate(g.names)} for i, g in enumerate(self.groups)]
 
     def groups_of(self, cases: Ints) -> Ints:
@@ -324,7 +328,7 @@ class Problem:
     def action_groups(self) -> Ints:
         """Columns of the groupings that divide actions, `()->(A,G'')`."""
         divided = [(i, g.of) for i, g in enumerate(self.groups) if g.of is not None]
-        columns = [[self._within[i][of[a]] for i, of in divided] for a in self.actions]
+        columns = [[self._columns_of_groups[i][of[a]] for i, of in divided] for a in self.actions]
         return np.array(columns, np.int64).reshape(len(self.actions), len(divided))
 
     def ranges(self, outcomes: tuple[str, ...], plays: int | None = None) -> tuple[Floats, Floats]:
@@ -347,7 +351,7 @@ class Problem:
     @cached_property
     def free(self) -> Bools:
         """A mask of the actions under which each observed outcome is always 0, `()->(A, M+B)`."""
-        named = [[o.is_free(a) for o in self._seen] for a in self.actions]
+        named = [[o.is_free(a) for o in self._observed_outcomes] for a in self.actions]
         return np.array(named, bool).reshape(len(self.actions), len(self.observed))
 
     @cached_property
@@ -356,7 +360,7 @@ class Problem:
         return bool(self.free.any() or self.span_by_action.shape[1] > 1 or self.by_action.any() or self.withdrawn)
 
     @cached_property
-    def stated(self) -> tuple[Stated, ...]:
+    def stated(self) -> tuple[Statement, ...]:
         """The constraints in their order, each with the rows that it reads, their bounds and its limit.
 
         >>> from evenhand.environments import Court
@@ -417,7 +421,7 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
     factors = {o.name: f"{o.name} (times {o.times})" for o in problem.outcomes if o.times is not None}
     found = {
         "actions": few(problem.actions),
-        "maximize": clipped(problem.maximize if isinstance(problem.maximize, str) else repr(problem.maximize)),
+        "maximize": clip(problem.maximize if isinstance(problem.maximize, str) else repr(problem.maximize)),
         "subject to": few(s.text for s in problem.stated),
         "learned": few(factors.get(name, name) for name in problem.learned),
         "known on average": few(problem.noisy),

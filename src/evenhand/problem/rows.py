@@ -27,7 +27,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.factors import Factors
 
 # Columns of the packed coefficients of rows. From _FIRST on come the outcomes that a row reads, each by its place and
@@ -427,7 +427,7 @@ def in_units(rows: Rows, bound: Floats, unit: Floats) -> tuple[Rows, Floats]:
     return scaled, bound / unit
 
 
-def select(problem: Declared, names: Iterable[str]) -> Rows:
+def select(problem: Declarations, names: Iterable[str]) -> Rows:
     """Return one row per name: the sum of an outcome over plays, or over the plays of one group (`Problem.each`)."""
     names = tuple(names)
     found = [problem.row(name) for name in names]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select
 from evenhand.problem.spans import Spans
 from evenhand.sets.base import ConvexSet
@@ -17,7 +17,7 @@ ROUNDING = math.sqrt(np.finfo(float).eps)  # times the largest size of a row: wh
 _CORNERS = 10  # coordinates of a set whose corners are tried, at most
 
 
-def ranges(problem: Declared, outcomes: tuple[str, ...], plays: int | None) -> tuple[Floats, Floats]:
+def ranges(problem: Declarations, outcomes: tuple[str, ...], plays: int | None) -> tuple[Floats, Floats]:
     """Return the least and the most that outcomes can sum to; see `Problem.ranges`."""
     plays = problem.n_plays if plays is None else plays
     found = [problem.row(name) for name in outcomes]
@@ -37,7 +37,7 @@ def ranges(problem: Declared, outcomes: tuple[str, ...], plays: int | None) -> t
 
 
 def slack(
-    problem: Declared, rows: Rows, bound: Floats, spans: Sequence[Spans | None] = (), sums: Sequence[bool] = ()
+    problem: Declarations, rows: Rows, bound: Floats, spans: Sequence[Spans | None] = (), sums: Sequence[bool] = ()
 ) -> Bools:
     """Tell which rows stay within their bounds for all plays and outcomes, `(d)->(d)`.
 
@@ -45,7 +45,7 @@ def slack(
     declared ranges, known outcomes between their least and greatest declared value, and f the factors that a play has
     in the row. In a span of time, that many times its rounds is within its allowance. A row by estimated shares is
     never slack, nor is a sum where the clock does not count rounds, as any number of cases may come. Cases may state
-    known outcomes beyond the declared ones: see `as_declared`.
+    known outcomes beyond the declared ones: see `are_declared`.
 
     Args:
         problem: that declares the ranges.
@@ -73,14 +73,14 @@ def slack(
     return out
 
 
-def reads_cases(problem: Declared, rows: Rows) -> Bools:
+def reads_cases(problem: Declarations, rows: Rows) -> Bools:
     """Tell which rows depend on numbers that a case may state: known outcomes, and factors, `->(d)`."""
     stated = ~problem.is_noisy
     scaled = np.zeros(len(problem.learned), bool) if problem.factors is None else problem.factors.times >= 0
     return np.asarray((rows.known[:, stated] != 0.0).any(1) | (rows.learned[:, scaled] != 0.0).any(1))
 
 
-def as_declared(problem: Declared, known: Floats, offered: Bools) -> Bools:
+def are_declared(problem: Declarations, known: Floats, offered: Bools) -> Bools:
     """Tell whether all candidates of the cases have known outcomes between the declared ones, `(S,A,L),(S,A)->()`.
 
     Of numbers of noisy outcomes, which are means, nothing is asked: what is observed lies in its range.
@@ -90,7 +90,7 @@ def as_declared(problem: Declared, known: Floats, offered: Bools) -> Bools:
     return np.asarray((inside | ~offered).all((1, 2)))
 
 
-def holds_all(problem: Declared, names: tuple[str, ...], within: ConvexSet) -> bool:
+def holds_all(problem: Declarations, names: tuple[str, ...], within: ConvexSet) -> bool:
     """Tell whether a set holds all averages of some outcomes within their ranges: it holds the corners of these.
 
     Known outcomes and factors, which a case may state, have no range here; more than ten coordinates are not tried.
@@ -106,7 +106,7 @@ def holds_all(problem: Declared, names: tuple[str, ...], within: ConvexSet) -> b
     return bool((within.distance(corners) <= ROUNDING * np.abs(ends).max()).all())
 
 
-def _most(problem: Declared, rows: Rows) -> tuple[Floats, Floats]:
+def _most(problem: Declarations, rows: Rows) -> tuple[Floats, Floats]:
     """The most that a round can add to every row, and the largest size of what it can or 0, `->(d),(d)`."""
     learned = len(problem.learned)
     low = np.concatenate([problem.amount_span[0, :learned], problem.declared.min(0)])

@@ -26,7 +26,7 @@ from evenhand.welfare import Anyone, Curve, Oracle, Priced, satisfaction_of
 from evenhand.welfare.curves import PIECEWISE, curves_of
 
 
-def allocating(
+def allocation_choice(
     problem: Problem,
     oracle: Oracle | None = None,
     *,
@@ -110,7 +110,7 @@ def theoretical_constants(
             2.0 + 2.0 * math.cosh(norm_bound + max(norm_bound + 1.0, 2.0 * norm_bound))
         )  # the slope of the logistic link
     number("kappa", kappa, "a number in (0, steepest]", lambda x: 0 < x <= steepest)
-    choice, risk = allocating(problem), 2.0 * math.log(1.0 / delta)
+    choice, risk = allocation_choice(problem), 2.0 * math.log(1.0 / delta)
     plays, n = problem.n_plays * problem.horizon, n_features
     start = (noise / kappa) ** 2 * (n * math.log1p(plays / n) + risk)
     width = noise * math.sqrt(n * math.log1p(plays / (n * start)) + risk) + kappa * norm_bound * math.sqrt(start)
@@ -156,7 +156,7 @@ def resolving_allocation(
     constraint rows v solve the dual of the remaining fluid problem, in which users so far are cases and every arm has a
     price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Each round has its own prices of
     matches, from the oracle. Plans know who may stay without an arm, but know no capacities. Bounds of parities and
-    floors are tightened by how much the last rounds may be off their plan (`Terms.steadied`).
+    floors are tightened by how much the last rounds may be off their plan (`Terms.tightened_rows`).
     Guarantee: none on the objective. Budgets are never exceeded, whatever the model says.
 
     Args:
@@ -176,11 +176,11 @@ def resolving_allocation(
     >>> resolving_allocation(world.problem, Logistic(n_features=5)).name
     'resolving_allocation'
     """
-    terms, choice = Terms(problem), allocating(problem, oracle, capacity=capacity, may_stay=may_stay)
+    terms, choice = Terms(problem), allocation_choice(problem, oracle, capacity=capacity, may_stay=may_stay)
     objective = terms.reward
 
     def plan() -> Resolving:
-        rows, bound = terms.steadied()
+        rows, bound = terms.tightened_rows()
         return Resolving(
             problem=problem,
             objective=objective,
@@ -196,7 +196,7 @@ def resolving_allocation(
     return Policy(
         problem=problem,
         model=model,
-        goals=(objective, *terms.constrained(plan), *terms.limits(True)),
+        goals=(objective, *terms.constraint_goals(plan), *terms.limits(True)),
         choice=choice,
         name=name or "resolving_allocation",
     )
@@ -242,14 +242,14 @@ def pgd_allocation(
     'pgd_allocation(step=0.02)'
     """
     terms, step = Terms(problem).with_constraints(), default_step(problem) if step is None else step
-    rows, bound = terms.priced(terms.margin if margin is None else margin)
+    rows, bound = terms.rows_by_reach(terms.margin if margin is None else margin)
     by = Steady(step * terms.worth)
     dual = DualGradient(rows=rows, bound=bound, step=by, on="observed", pace=terms.pace)
     return Policy(
         problem=problem,
         model=model,
         goals=(terms.reward, dual, *terms.limits(True)),
-        choice=allocating(problem, oracle, capacity=capacity, may_stay=may_stay),
+        choice=allocation_choice(problem, oracle, capacity=capacity, may_stay=may_stay),
         name=name or f"pgd_allocation(step={step:.3g})",
     )
 
@@ -279,6 +279,6 @@ def random_allocation(
         problem=problem,
         model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
         goals=(indifferent(problem), *Terms(problem).limits(True)),
-        choice=allocating(problem, Anyone(), capacity=capacity),
+        choice=allocation_choice(problem, Anyone(), capacity=capacity),
         name=name or "random_allocation",
     )

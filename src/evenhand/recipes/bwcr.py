@@ -20,7 +20,7 @@ import numpy as np
 from evenhand.choices import LinearProgram, Lottery, OptimisticProgram
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, known_norm
+from evenhand.core.norms import Norm, norm_of
 from evenhand.core.types import Floats
 from evenhand.core.validate import one_of
 from evenhand.goals.base import Priced
@@ -39,7 +39,7 @@ from evenhand.sets import Box, ConvexSet, units
 
 Updates = Literal["primal", "dual"]
 Side = LinearReward | FrankWolfe | Fenchel
-TOGETHER = "budgets, floors and convex sets only, as constraints by group are not supported"
+SAME_ROUND = "budgets, floors and convex sets only, as constraints by group are not supported"
 How = Literal["primal", "dual", "ucb"]
 
 
@@ -92,7 +92,7 @@ def for_constraints(
 def _refuse_shares(problem: Problem, rows: Rows) -> None:
     """Refuse rows of groups, which are divided by shares."""
     if rows.by_share.any():
-        raise InvalidInput("problem.subject_to", TOGETHER, problem.subject_to)
+        raise InvalidInput("problem.subject_to", SAME_ROUND, problem.subject_to)
 
 
 def _sums(problem: Problem, rows: Rows, bound: Floats) -> list[SetRows]:
@@ -234,7 +234,7 @@ def bwcr(
     else:
         one_of("objective_by", pursued, get_args(How))
     one_of("constraints_by", constraints_by, get_args(How))
-    known_norm("norm", norm)
+    norm_of("norm", norm)
     both = (pursued, constraints_by)
     own = "bwcr" if both == ("primal", "primal") else f"bwcr, {pursued}-{constraints_by}"
     if both == ("ucb", "ucb"):

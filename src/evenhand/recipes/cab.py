@@ -23,7 +23,7 @@ from evenhand.core.catalogue import named
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.recipes.allocation import allocating, theoretical_constants
+from evenhand.recipes.allocation import allocation_choice, theoretical_constants
 from evenhand.recipes.terms import Terms
 from evenhand.welfare import Curve, Greedy, Linear, Oracle, Proportional
 
@@ -218,5 +218,5 @@ def _cab(
 ) -> Policy:
     """Allocate at the values of the model, with optimism beside satisfaction or inside of it."""
     terms = Terms(problem).without_constraints(keeper="resolving_allocation")
-    choice = allocating(problem, oracle, curve=curve, optimism=optimism, capacity=capacity, may_stay=may_stay)
+    choice = allocation_choice(problem, oracle, curve=curve, optimism=optimism, capacity=capacity, may_stay=may_stay)
     return Policy(problem=problem, model=model, goals=(terms.reward,), choice=choice, name=name)

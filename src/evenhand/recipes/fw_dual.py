@@ -55,7 +55,7 @@ def fw_dual(
         problem: with any objective and any constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
-        step: a constant one, of the prices of rows in units of what a play adds (`Terms.balanced`); by
+        step: a constant one, of the prices of rows in units of what a play adds (`Terms.rows_by_scale`); by
             default w / (2 sqrt(P t)) in round t, with w what a play can be worth at the slope of the start.
         margin: taken off every budget b per round; half of sqrt(c b / T) by default, or of b if that is less, with
             c the most that a round can use.
@@ -189,8 +189,8 @@ def _goals(
     """Return the objective's slope, and prices of all constraints."""
     terms = Terms(problem)
     slope = terms.slope(smoothing, optimism=optimism)
-    rows, bound = terms.balanced(terms.fluctuation if margin is None else margin)
-    prices = terms.constrained(
+    rows, bound = terms.rows_by_scale(terms.fluctuation if margin is None else margin)
+    prices = terms.constraint_goals(
         lambda: DualGradient(
             rows=rows, bound=bound, step=gentle(terms, slope, step), optimism=optimism, pace=terms.pace
         )
@@ -199,7 +199,7 @@ def _goals(
 
 
 def gentle(terms: Terms, goal: FrankWolfe, step: float | None) -> Step:
-    """Return a constant step, or w / (2 sqrt(P t)) for `Terms.balanced`: half of what balances a run of t rounds.
+    """Return a constant step, or w / (2 sqrt(P t)) for `Terms.rows_by_scale`: half of what balances a run of t rounds.
 
     w is the most that a play can be worth at the slope of the start.
     """

@@ -67,7 +67,7 @@ def lyapunov(
     terms = Terms(problem)
     slope = terms.slope()
     unit = terms.worth_at(slope) if worth is None else worth
-    prices = terms.constrained(
+    prices = terms.constraint_goals(
         lambda: Lyapunov(
             rows=problem.demands.rows,
             bound=problem.demands.bound,

@@ -181,7 +181,7 @@ def mixed_oracle(
 
 def _dual(terms: Terms, step: Step, margin: float | Floats | None) -> DualGradient:
     """Step prices by the optimistic costs, with a margin off budgets."""
-    rows, bound = terms.priced(terms.margin if margin is None else margin)
+    rows, bound = terms.rows_by_reach(terms.margin if margin is None else margin)
     return DualGradient(rows=rows, bound=bound, step=step, on="optimistic", pace=terms.pace)
 
 

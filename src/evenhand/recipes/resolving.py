@@ -29,14 +29,14 @@ class LotteryRounds:
     def reserve(self) -> float:
         return self.rounds.reserve
 
-    def around(self, choice: Choice) -> Choice:
+    def wrap(self, choice: Choice) -> Choice:
         """The choice with these rounds; the choice itself if there are none."""
         share, floor = self.rounds.share, self.rounds.floor
         if floor > 0.0:
             choice = Floored(floor / (1.0 - share), choice)
         return HeldOut(share, choice, self.rounds.weights) if share > 0.0 else choice
 
-    def compared(self) -> tuple[Goal, ...]:
+    def holdout_goals(self) -> tuple[Goal, ...]:
         """Books of the rounds held out, beside the others; () if there are none."""
         return (comparison(self.rounds.problem),) if self.rounds.share > 0.0 else ()
 
@@ -110,7 +110,7 @@ def resolving(
     terms, model = Terms(problem), advised(problem) if model is None else model
     objective = terms.objective
     apart = LotteryRounds(rounds=known_rounds(problem, holdout, explore).payable(warmup))
-    plan = terms.constrained(
+    plan = terms.constraint_goals(
         lambda: Resolving(
             problem=problem,
             objective=objective,
@@ -127,7 +127,7 @@ def resolving(
     return Policy(
         problem=problem,
         model=apart.evaluable(model),
-        goals=(objective, *plan, *terms.limits(True), *apart.compared()),
-        choice=Staged(warmup, apart.around(TopK(problem.n_plays) if choice is None else choice)),
+        goals=(objective, *plan, *terms.limits(True), *apart.holdout_goals()),
+        choice=Staged(warmup, apart.wrap(TopK(problem.n_plays) if choice is None else choice)),
         name=name or "resolving",
     )

@@ -165,7 +165,7 @@ class Terms:
         """Make the goal of a concave objective."""
         return frank_wolfe(self.problem, self.problem.objective, smoothing, on=on, optimism=optimism)
 
-    def constrained(self, goal: Callable[[], Goal]) -> tuple[Goal, ...]:
+    def constraint_goals(self, goal: Callable[[], Goal]) -> tuple[Goal, ...]:
         """Make the goal that keeps to all constraints; () without constraints."""
         return (goal(),) if self.problem.subject_to else ()
 
@@ -183,14 +183,14 @@ class Terms:
         off = self.fluctuation if margin is None else margin
         return rows_and_sets(self.problem, tighten(self.problem, margin), off)
 
-    def priced(self, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
+    def rows_by_reach(self, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
         """State all constraints as rows in units of the most that one play can add to each row, `(N)->(D)`.
 
         Steps and prices that suit one problem then suit it in any units. Factors of groups do not count as units.
         """
         return in_units(*self.straight(margin), self.unit)
 
-    def balanced(self, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
+    def rows_by_scale(self, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
         """State all constraints as rows in units for which one step of dual prices suits all of them, `(N)->(D)`.
 
         Equation: row j is divided by c_j (most_j rms_j)^(1/2), with c_j the most that a play can add without factors of
@@ -208,7 +208,7 @@ class Terms:
         >>> audience = Audience(users=np.eye(4), items=np.eye(4))
         >>> floor = (Floor("exposure", rate=0.2, by="label"),)
         >>> world = Ranking(audience=audience, horizon=100, slots=1, labels=labels, subject_to=floor)
-        >>> rows, bound = Terms(world.problem).balanced()  # of a quarter of the items, `most` is 4 and `rms` is 2
+        >>> rows, bound = Terms(world.problem).rows_by_scale()  # of a quarter of the items, `most` is 4 and `rms` is 2
         >>> (-0.2 / bound).round(3)
         array([2.828, 1.241])
 
@@ -217,18 +217,18 @@ class Terms:
         most, rms = self.factors
         return in_units(self.problem.demands.rows, self.less(margin), self.unit * np.sqrt(most * rms))
 
-    def steadied(self) -> tuple[Rows, Floats]:
+    def tightened_rows(self) -> tuple[Rows, Floats]:
         """State all constraints as rows, tightened by the fluctuation of the last rounds, `->(D)`.
 
         Equation: row j of a constraint that is not spent loses 5 sqrt(P) c_j rms_j / T of its bound, at most half of
-        it: five standard deviations of a round of P independent plays, with c_j and rms_j as for `balanced`. A sum that
-        prices can pull back by one of them per round is x of them too high with a probability of about exp(-2 x). Hard
-        limits keep what is spent.
+        it: five standard deviations of a round of P independent plays, with c_j and rms_j as for `rows_by_scale`. A sum
+        that prices can pull back by one of them per round is x of them too high with a probability of about exp(-2 x).
+        Hard limits keep what is spent.
 
         >>> from evenhand.environments import Matching
         >>> from evenhand.problem import Parity
         >>> world = Matching(groups={"near": 0.5, "far": 0.5}, subject_to=(Parity("match", by="group", tolerance=0.5),))
-        >>> Terms(world.problem).steadied()[1].round(4)
+        >>> Terms(world.problem).tightened_rows()[1].round(4)
         array([0.4965, 0.4965, 0.4965, 0.4965])
         """
         (rows, bound), spent = self.straight(), np.array(self.problem.demands.sums, bool)
@@ -248,7 +248,7 @@ class Terms:
         Equation: u_j = (P most_j |b_j|)^(1/2) for a row of everybody, most_j being what a play can add and b_j the
         bound per play: outcomes in [0, most] whose average is b have at most the root mean square (most b)^(1/2). Rows
         by group, and rows with a bound of 0 up to rounding, as facets through 0 have, have P^(1/2) times the units of
-        `balanced`.
+        `rows_by_scale`.
 
         >>> from evenhand.environments import PackingCovering
         >>> problem = PackingCovering(costs=1, goods=1).problem

@@ -18,7 +18,7 @@ from evenhand.policy.policy import Policy
 from evenhand.replay.measures import Run
 from evenhand.run.parallel import check_jobs, deferred_interrupt
 from evenhand.run.simulation import simulate
-from evenhand.run.storage import once
+from evenhand.run.storage import load_or_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ def run_all(policies: Sequence[tuple[str, Policy]], log: Logged, runs: Runs, how
             work = partial(
                 simulate, policy, world, replicas=runs.count, seed=runs.seed, jobs=how.jobs, progress=how.progress
             )
-            trace = once(how.keep, policy, world, runs.count, runs.seed, work)
+            trace = load_or_run(how.keep, policy, world, runs.count, runs.seed, work)
             if not trace.finished:
                 how.tell(f"{name}: interrupted")
                 break

@@ -15,9 +15,9 @@ from evenhand.core.types import Floats
 from evenhand.numerics.student import reach
 from evenhand.policy.books import ByPeriod
 from evenhand.policy.standings import floors
-from evenhand.problem.constraints import Stated
+from evenhand.problem.constraints import Statement
 from evenhand.problem.problem import Problem
-from evenhand.report.intervals import Interval, told
+from evenhand.report.intervals import Interval, sign_of
 from evenhand.report.quantities import objective_name
 from evenhand.report.summary import number, table
 from evenhand.run.trace import Trace
@@ -27,34 +27,34 @@ SERVED = "rounds served"  # as a part of those that were due
 ALL = 0.9995  # the part of them from which on it counts as all
 
 
-def summed(problem: Problem) -> list[Stated]:
+def summed(problem: Problem) -> list[Statement]:
     """Return the constraints that have spans of time; of budgets those on one outcome."""
     return [s for s in problem.stated if s.spans is not None and (s.outcome is not None or not s.spends)]
 
 
-def names(problem: Problem, stated: Stated) -> list[str]:
+def names(problem: Problem, stated: Statement) -> list[str]:
     """Return the start and the end of every span in words."""
     if stated.spans is None:
         return []
     clock, spans = problem.clock, stated.spans
     ends = zip(spans.edges[spans.first].tolist(), np.minimum(spans.ends, clock.last).tolist(), strict=True)
-    return [f"{clock.written(start)} to {clock.written(end)}" for start, end in ends]
+    return [f"{clock.format(start)} to {clock.format(end)}" for start, end in ends]
 
 
-def measure(stated: Stated, span: str) -> str:
+def measure(stated: Statement, span: str) -> str:
     """Return the name of the measure of a span."""
     if averages(stated):
         return f"{stated.constraint.label} {span}"
     return f"{stated.outcome} {'used' if stated.spends else 'reached'} {span}{_least(stated)}"
 
 
-def title(stated: Stated) -> str:
+def title(stated: Statement) -> str:
     """Return the measured quantity of each span, in words."""
     name = stated.constraint.label if averages(stated) else stated.outcome
     return f"{name} in each span{'' if averages(stated) else _least(stated)}"
 
 
-def limits(stated: Stated) -> Floats:
+def limits(stated: Statement) -> Floats:
     """Return the amount that each span allows, requires or bounds, `->(S)`."""
     if stated.spans is None:
         return np.zeros(0)
@@ -62,17 +62,17 @@ def limits(stated: Stated) -> Floats:
     return np.full(len(allowance), stated.limit) if stated.spans.averages else np.abs(allowance)
 
 
-def averages(stated: Stated) -> bool:
+def averages(stated: Statement) -> bool:
     """Return whether spans bound averages, and not sums."""
     return stated.spans is not None and stated.spans.averages
 
 
-def _least(stated: Stated) -> str:
+def _least(stated: Statement) -> str:
     """Return a note on measures that are the least of groups; sums are then per unit of the share."""
     return "" if stated.by is None else f", least by {stated.by}"
 
 
-def used(trace: Trace, stated: Stated) -> Floats | None:
+def used(trace: Trace, stated: Statement) -> Floats | None:
     """Return the sum over the decisions of every span, `->(R,S)`; None for a system that does not follow spans.
 
     Where groups are compared, it is the least sum of a group, divided by its share; where averages are bounded, what
@@ -315,7 +315,7 @@ class Difference(NamedTuple):
     @property
     def told(self) -> int:
         """The sign of a difference if its interval leaves out 0, else 0."""
-        return told(self.low, self.high)
+        return sign_of(self.low, self.high)
 
     def named(self, name: str) -> Interval:
         """Give the difference a name, as pictures show it."""

@@ -111,7 +111,7 @@ class ReplayResult(Evaluation):
     def inputs(self) -> dict[str, object]:
         """Return the inputs of the numbers, by name."""
         own = {"log": self.log, "problem": self.problem_file, "rows": self.rows, "horizon": self.problem.horizon}
-        return own | asdict(self.sampling) | allowances.setting(self.allowed)
+        return own | asdict(self.sampling) | allowances.budget_setting(self.allowed)
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
@@ -384,7 +384,7 @@ class Replay(ReplayResult):
         for run in self.runs:
             trace, of = run.trace, f"of {len(run.rounds)} runs"
             ends = endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after))
-            for ending in [*ends, *(z.said for z in trace.locked_in)]:
+            for ending in [*ends, *(z.text for z in trace.locked_in)]:
                 yield f"{run.name}: {of}, {ending}"
             short = np.isfinite(trace.ran_out)
             if short.any():

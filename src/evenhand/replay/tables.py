@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evenhand.core.texts import amount, count
 from evenhand.logs.settings import BLIND
-from evenhand.problem.constraints import Stated
+from evenhand.problem.constraints import Statement
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import SERVED, Difference, Digest, Measure
 from evenhand.report import charts
@@ -80,7 +80,7 @@ class Tables:
     errors: bool = True
 
     @property
-    def budgets(self) -> list[Stated]:
+    def budgets(self) -> list[Statement]:
         """The budgets whose outcome no other budget limits."""
         return [s for s in self.problem.stated if s.spends and s.outcome is not None and s.by is None]
 

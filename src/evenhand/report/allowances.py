@@ -89,7 +89,7 @@ def sentences(each: tuple[Allowance, ...]) -> Iterator[str]:
     yield from (f"The budget is {a}." for a in each)
 
 
-def setting(each: tuple[Allowance, ...]) -> dict[str, object]:
+def budget_setting(each: tuple[Allowance, ...]) -> dict[str, object]:
     """Return the setting of `results.json` that states budgets; nothing without one."""
     stated = [{"outcome": a.outcome, f"per {a.one}": a.rate, "in all": a.total, a.cases: a.number} for a in each]
     return {"budgets": stated} if stated else {}

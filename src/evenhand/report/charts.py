@@ -13,16 +13,16 @@ from evenhand.report.drawing import (
     Frame,
     Svg,
     axes,
-    both,
     box,
     brief,
-    fitting,
     frame,
-    labelled,
     line,
+    shorten,
     svg,
     text,
     ticks,
+    two_widths,
+    with_texts,
 )
 from evenhand.report.intervals import BOUNDS, Interval
 
@@ -58,7 +58,7 @@ def intervals(found: Sequence[Interval]) -> Svg:
     >>> intervals([Interval("a", 1.0, 0.5, 1.5), Interval("b", 0.0, -1.0, 1.0)]).count("dot more")
     2
     """
-    about, shown = "; ".join(f"{z.name}: {z.said}" for z in found), [z for z in found if math.isfinite(z.mean)]
+    about, shown = "; ".join(f"{z.name}: {z.text}" for z in found), [z for z in found if math.isfinite(z.mean)]
     sure = [x for z in shown if z.kind != BOUNDS for x in (z.low, z.high) if x is not None]
     low, high = _range([0.0, *sure, *(z.mean for z in shown)])
     at_x = ticks(low, high)
@@ -67,9 +67,9 @@ def intervals(found: Sequence[Interval]) -> Svg:
         rows = _Rows(width, [z.name for z in shown], 8 * LETTER)
         at = rows.frame(low, high)
         parts = [line("grid", at.x(x), at.top, at.x(x), at.bottom) for x in at_x]
-        parts += [line("total", at.x(0.0), at.top, at.x(0.0), at.bottom), *axes(at, labelled(at_x), [])]
+        parts += [line("total", at.x(0.0), at.top, at.x(0.0), at.bottom), *axes(at, with_texts(at_x), [])]
         for i, z in enumerate(shown):
-            y, tone = rows.middle(i), _TONES[z.told]
+            y, tone = rows.middle(i), _TONES[z.sign]
             if z.low is not None and z.high is not None and math.isfinite(z.low + z.high):
                 reach = "reach bounds" if z.kind == BOUNDS else "reach"
                 first, last = (at.x(min(max(x, low), high)) for x in (z.low, z.high))
@@ -78,7 +78,7 @@ def intervals(found: Sequence[Interval]) -> Svg:
             parts.append(text(width, y + 4, f"{round(z.mean, 4) + 0.0:+.4f}", "label", "end"))
         return svg(about, width, rows.height, [*parts, *rows.names()])
 
-    return both(draw)
+    return two_widths(draw)
 
 
 def bars(found: Sequence[Bar], limit: float | None = None) -> Svg:
@@ -102,7 +102,7 @@ def bars(found: Sequence[Bar], limit: float | None = None) -> Svg:
             parts.append(line("total", at.x(limit), at.top, at.x(limit), at.bottom))
         return svg(about, width, rows.height, [*parts, *rows.names()])
 
-    return both(draw)
+    return two_widths(draw)
 
 
 def fractions(names: Sequence[str], parts: Mapping[str, Sequence[float | None]]) -> Svg:
@@ -142,7 +142,7 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
 
     def draw(width: float) -> Svg:
         at = frame(width, (over[0], over[-1]), (low, high), _TALL, [brief(y) for y in at_y])
-        parts = axes(at, labelled(at_x), labelled(at_y))
+        parts = axes(at, with_texts(at_x), with_texts(at_y))
         if low < 0.0 < high:
             parts.append(line("total", at.left, at.y(0.0), at.right, at.y(0.0)))
         if mark is not None and over[0] <= mark <= over[-1]:
@@ -161,7 +161,7 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
                 parts.append(f'<circle class="bar {hue}" cx="{at.x(over[0]):.1f}" cy="{at.y(z.mean[0]):.1f}" r="4"/>')
         return svg(about, width, _TALL, parts)
 
-    return both(draw)
+    return two_widths(draw)
 
 
 def _whiskers(at: Frame, over: Sequence[float], z: Course, hue: str) -> Iterable[str]:
@@ -208,4 +208,4 @@ class _Rows:
         """Draw the names."""
         room = self._width if self._narrow else self._left - 8.0
         up = -13.0 if self._narrow else 4.0
-        return [text(0.0, self.middle(i) + up, fitting(name, room), "label") for i, name in enumerate(self._names)]
+        return [text(0.0, self.middle(i) + up, shorten(name, room), "label") for i, name in enumerate(self._names)]

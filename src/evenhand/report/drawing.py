@@ -100,10 +100,10 @@ def brief(x: float) -> str:
     return f"{x:.3g}"
 
 
-def labelled(numbers: Sequence[float]) -> list[tuple[float, str]]:
+def with_texts(numbers: Sequence[float]) -> list[tuple[float, str]]:
     """Pair numbers with their texts.
 
-    >>> labelled([0.0, 2000.0])
+    >>> with_texts([0.0, 2000.0])
     [(0.0, '0'), (2000.0, '2k')]
     """
     return [(x, brief(x)) for x in numbers]
@@ -118,10 +118,10 @@ def text(x: float, y: float, words: str, kind: str = "tick", anchor: str = "star
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
-def fitting(words: str, room: float) -> str:
+def shorten(words: str, room: float) -> str:
     """Shorten a text to the given width; the table beside the chart has it whole.
 
-    >>> fitting("a long name", 40)
+    >>> shorten("a long name", 40)
     'a lo…'
     """
     most = max(int(room / LETTER), 1)
@@ -152,19 +152,19 @@ def axes(at: Frame, xs: Sequence[tuple[float, str]], ys: Sequence[tuple[float, s
     return found
 
 
-def both(draw: Callable[[float], Svg]) -> Svg:
+def two_widths(draw: Callable[[float], Svg]) -> Svg:
     """Draw a chart in two widths, of which the style sheet shows the one that fits its place.
 
-    >>> both(lambda width: svg("nothing", width, 20.0, [])).count("<svg")
+    >>> two_widths(lambda width: svg("nothing", width, 20.0, [])).count("<svg")
     2
     """
     return Svg(f'{draw(NARROW)}<div class="broad">{draw(BROAD)}</div>')
 
 
 def broad(chart: str) -> tuple[str, float]:
-    """Return the broad one of the two drawings of `both`, and its height.
+    """Return the broad one of the two drawings of `two_widths`, and its height.
 
-    >>> broad(both(lambda width: svg("nothing", width, 20.0, [])))[1]
+    >>> broad(two_widths(lambda width: svg("nothing", width, 20.0, [])))[1]
     20.0
     """
     drawing = chart.partition('<div class="broad">')[2].removesuffix("</div>")

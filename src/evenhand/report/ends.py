@@ -29,7 +29,7 @@ class End(NamedTuple):
 
 def fit(names: Sequence[str], inches: float) -> bool:
     """Say whether names fit below one another beside axes of a height."""
-    return _TALL * sum(len(_wrapped(name).split("\n")) for name in names) <= inches
+    return _TALL * sum(len(_wrap(name).split("\n")) for name in names) <= inches
 
 
 def width(names: Sequence[str]) -> float:
@@ -37,7 +37,7 @@ def width(names: Sequence[str]) -> float:
     return (
         _AWAY
         + style.EDGE
-        + max(style.width_of(line, style.CAPTION) for name in names for line in _wrapped(name).split("\n"))
+        + max(style.width_of(line, style.CAPTION) for name in names for line in _wrap(name).split("\n"))
     )
 
 
@@ -63,10 +63,10 @@ def write(axes: Axes, ends: Sequence[End], inches: float) -> None:
     corner = axes.transAxes.inverted()
     shown = [np.clip(np.nan_to_num(corner.transform(axes.transData.transform((e.x, e.y)))), 0.0, 1.0) for e in ends]
     order = sorted(range(len(ends)), key=lambda i: -shown[i][1])
-    names = [_wrapped(ends[i].name) for i in order]
+    names = [_wrap(ends[i].name) for i in order]
     tall = np.array([_TALL * len(name.split("\n")) / inches for name in names])
     beside = axes.transAxes + ScaledTranslation(_AWAY, 0.0, axes.figure.dpi_scale_trans)
-    for i, name, y in zip(order, names, apart(np.array([shown[i][1] for i in order]), tall), strict=True):
+    for i, name, y in zip(order, names, spread(np.array([shown[i][1] for i in order]), tall), strict=True):
         look = ends[i].look
         weight = "bold" if look.width == style.MAIN else "normal"
         axes.text(1.0, y, name, transform=beside, va="center", fontsize=style.CAPTION, fontweight=weight)
@@ -79,15 +79,15 @@ def write(axes: Axes, ends: Sequence[End], inches: float) -> None:
         axes.add_artist(line)
 
 
-def apart(at: Floats, tall: Floats) -> Floats:
+def spread(at: Floats, tall: Floats) -> Floats:
     """Move descending positions apart as far as texts centred at them need, `(n),(n)->(n)`.
 
     Equation: minimises the sum of squares of moves, subject to distances of the mean height of two neighbours, and to
     texts between 0 and 1 where all fit.
 
-    >>> apart(np.array([0.5, 0.5, 0.1]), np.full(3, 0.2)).round(9).tolist()
+    >>> spread(np.array([0.5, 0.5, 0.1]), np.full(3, 0.2)).round(9).tolist()
     [0.6, 0.4, 0.1]
-    >>> apart(np.array([1.0, 1.0]), np.full(2, 0.2)).round(9).tolist()
+    >>> spread(np.array([1.0, 1.0]), np.full(2, 0.2)).round(9).tolist()
     [0.9, 0.7]
     """
     below = np.cumsum(np.concatenate([[0.0], (tall[1:] + tall[:-1]) / 2]))
@@ -96,5 +96,5 @@ def apart(at: Floats, tall: Floats) -> Floats:
     return np.asarray(np.clip(-depth, tall[-1] / 2 + below[-1], 1.0 - tall[0] / 2) - below)
 
 
-def _wrapped(name: str) -> str:
+def _wrap(name: str) -> str:
     return style.wrap(name, ROOM, style.CAPTION)

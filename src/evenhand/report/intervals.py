@@ -17,15 +17,15 @@ class Interval(NamedTuple):
     kind: str = SINGLE
 
     @property
-    def told(self) -> int:
+    def sign(self) -> int:
         """The sign of a difference if its interval leaves out 0, else 0."""
-        return told(self.low, self.high)
+        return sign_of(self.low, self.high)
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The number with its interval, in words; a guess is named as such.
 
-        >>> Interval("mens", 0.0355, 0.0316, 0.0394).said, Interval("mens", -0.0001).said
+        >>> Interval("mens", 0.0355, 0.0316, 0.0394).text, Interval("mens", -0.0001).text
         ('+0.0355 (95 %: +0.0316 to +0.0394)', '-0.0001 (no error known)')
         """
         if self.low is None or self.high is None:
@@ -39,13 +39,13 @@ class Interval(NamedTuple):
         '+0.1000 (95 %: -0.1000 to +0.3000) visits, which is indistinguishable from chance'
         """
         known = self.low is not None and self.high is not None
-        return f"{self.said}{of}" + (", which is indistinguishable from chance" if known and not self.told else "")
+        return f"{self.text}{of}" + (", which is indistinguishable from chance" if known and not self.sign else "")
 
 
-def told(low: float | None, high: float | None) -> int:
+def sign_of(low: float | None, high: float | None) -> int:
     """Return the sign of a difference if its interval leaves out 0, else 0.
 
-    >>> told(0.1, 0.2), told(-0.1, 0.2), told(-0.2, -0.1), told(None, None)
+    >>> sign_of(0.1, 0.2), sign_of(-0.1, 0.2), sign_of(-0.2, -0.1), sign_of(None, None)
     (1, 0, -1, 0)
     """
     return 0 if low is None or high is None else int(low > 0.0) - int(high < 0.0)

@@ -11,7 +11,7 @@ from evenhand.core.types import Bools, Floats
 _SLACK = 1e-9  # of the limit: sums of costs are rounded
 
 
-def beyond(values: Floats, limit: float, worst: Literal["low", "high"] = "high") -> Bools:
+def exceeds(values: Floats, limit: float, worst: Literal["low", "high"] = "high") -> Bools:
     """Return which numbers exceed a limit by more than 1e-9 of it, `(R)->(R)`; NaN is not.
 
     Args:
@@ -19,7 +19,7 @@ def beyond(values: Floats, limit: float, worst: Literal["low", "high"] = "high")
         limit: that they should keep.
         worst: "high" if it is the most, "low" if it is the least.
 
-    >>> beyond(np.array([1.0, 1.0 + 1e-12, 1.1]), 1.0).tolist()
+    >>> exceeds(np.array([1.0, 1.0 + 1e-12, 1.1]), 1.0).tolist()
     [False, False, True]
     """
     over = values - limit if worst == "high" else limit - values

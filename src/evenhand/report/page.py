@@ -96,7 +96,7 @@ class Page:
         yield "<footer>\n<h2>How this was made</h2>"
         if self.command:
             yield f"<pre>{escape(self.command)}</pre>"
-        told = "".join(f"<dt>{escape(k)}</dt><dd>{escape(_said(z))}</dd>" for k, z in self.settings.items())
+        told = "".join(f"<dt>{escape(k)}</dt><dd>{escape(_text(z))}</dd>" for k, z in self.settings.items())
         yield f"<dl>{told}<dt>evenhand</dt><dd>{escape(__version__)}</dd></dl>"
         yield "</footer>\n</main>\n</body>\n</html>"
 
@@ -120,9 +120,9 @@ def _part(part: Part) -> Iterator[str]:
     yield "</div>\n</section>"
 
 
-def _said(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {_said(z)}" for name, z in value.items())
+        return ", ".join(f"{name}: {_text(z)}" for name, z in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(_said, value)) or "none"
+        return ", ".join(map(_text, value)) or "none"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -127,7 +127,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
         high = max(high, 1e-9) if scale.high > 0.0 else 0.05
     low, high = panel.within or (low, high)
     axes.set_ylim(low, high)
-    scale = scale._replace(above=(), below=()) if panel.log else scales.within(scale, shown, low, high)
+    scale = scale._replace(above=(), below=()) if panel.log else scales.extend(scale, shown, low, high)
     for dashes, level in zip(((5.0, 2.0), (1.0, 1.5), (5.0, 1.5, 1.0, 1.5)), panel.lines.values(), strict=False):
         style.set_dashes(axes.axhline(level, color=style.LEVEL, lw=1.1, zorder=2.5), dashes)
     found = _alternate(drawn, shown[: len(traces)], 0.0 if panel.log else high - low)

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.types import Floats, Ints
 from evenhand.objectives import Linear
-from evenhand.problem.constraints import Constraint, Stated
+from evenhand.problem.constraints import Constraint, Statement
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 
@@ -68,7 +68,7 @@ class Quantity(NamedTuple):
     worst: Literal["low", "high"]
     limit: float | None = None
     spends: bool = False
-    stated: Stated | None = None  # the measured constraint, if all its outcomes arrived
+    stated: Statement | None = None  # the measured constraint, if all its outcomes arrived
 
 
 def quantities(run: Course) -> list[Quantity]:
@@ -90,7 +90,7 @@ def quantities(run: Course) -> list[Quantity]:
     def parts(q: Quantity, rows: Rows) -> list[Quantity]:
         return _late(q, truth) if late and not rows.is_known.all() else [q]
 
-    return [*parts(*first), *measured(run), *(part for other in others for part in parts(*other))]
+    return [*parts(*first), *measures_of(run), *(part for other in others for part in parts(*other))]
 
 
 def at_true_means(run: Course) -> str:
@@ -115,35 +115,35 @@ def objective_name(problem: Problem) -> str:
     return {1.0: name, -1.0: f"(minus {name})"}.get(float(weight), f"({weight:g} {name})")
 
 
-def measured(run: Course) -> list[Quantity]:
+def measures_of(run: Course) -> list[Quantity]:
     """List the measures of a run's problem: of outcomes that arrived and, if known, at the true means of all plays."""
     found, late, truth = [], bool(run.under_way.any()), run.in_expectation() is not None
     for m in run.problem.measures:
         value = partial(_average, m.name)
-        found.append(Quantity(m.name + (ARRIVED if late else ""), partial(_arrived, value), m.worst))
+        found.append(Quantity(m.name + (ARRIVED if late else ""), partial(_of_arrivals, value), m.worst))
         if truth:
-            found.append(Quantity(m.name + AT_MEANS, partial(_expected, value), m.worst))
+            found.append(Quantity(m.name + AT_MEANS, partial(_in_expectation, value), m.worst))
     return found
 
 
-def _constraint(s: Stated) -> Quantity:
+def _constraint(s: Statement) -> Quantity:
     c = s.constraint
     return Quantity(c.label, lambda run: run.measure(c), c.worst, s.limit, s.spends, s)
 
 
 def _late(q: Quantity, truth: bool) -> list[Quantity]:
-    arrived = q._replace(name=q.name + ARRIVED, value=partial(_arrived, q.value), stated=None)
-    return [arrived, q._replace(name=q.name + EXPECTED, value=partial(_expected, q.value))][: 2 if truth else 1]
+    arrived = q._replace(name=q.name + ARRIVED, value=partial(_of_arrivals, q.value), stated=None)
+    return [arrived, q._replace(name=q.name + EXPECTED, value=partial(_in_expectation, q.value))][: 2 if truth else 1]
 
 
 def _average(name: str, run: Course) -> Floats:
     return run.average(name)
 
 
-def _arrived(value: Callable[[Any], Floats], run: Course) -> Floats:
+def _of_arrivals(value: Callable[[Any], Floats], run: Course) -> Floats:
     return value(run.as_arrived())
 
 
-def _expected(value: Callable[[Any], Floats], run: Course) -> Floats:
+def _in_expectation(value: Callable[[Any], Floats], run: Course) -> Floats:
     whole = run.in_expectation()
     return np.full(run.under_way.shape, np.nan) if whole is None else value(whole)

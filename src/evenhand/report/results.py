@@ -19,7 +19,7 @@ from evenhand.core.validate import file, folder, on_disk
 from evenhand.report.page import REPORT, Page, Part
 from evenhand.report.picture import Picture
 from evenhand.report.summary import number, standard_error, table
-from evenhand.report.tables import Table, printed
+from evenhand.report.tables import Table, join_tables
 from evenhand.version import __version__
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Result(ABC):
 
     def text(self) -> str:
         """Return the printed text: the heading, the tables, and how to read them."""
-        return printed(self.heading(), self.tables(), list(self.reading()))
+        return join_tables(self.heading(), self.tables(), list(self.reading()))
 
     def page(self, command: str = "") -> Page:
         """Return the report, which states the command that made it."""

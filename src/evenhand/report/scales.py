@@ -47,15 +47,15 @@ def limits(values: Sequence[Floats], main: int = 0) -> Limits:
     spans = {i: s for i, v in enumerate(values) if (s := _span(v)) is not None}
     every, dropped = dict(spans), 0
     while len(spans) > 2 and dropped < max(1, len(every) // 4):
-        low, high = _around(spans)
-        rest = {i: _around({j: s for j, s in spans.items() if j != i}) for i in spans if i != main}
+        low, high = _union(spans)
+        rest = {i: _union({j: s for j, s in spans.items() if j != i}) for i in spans if i != main}
         i = min(rest, key=lambda k: rest[k][1] - rest[k][0])
         lower, higher = rest[i]
         if (high - low) <= FLATTENS * (higher - lower) or higher == lower:
             break
         del spans[i]
         dropped += 1
-    low, high = _around(spans) if spans else (0.0, 1.0)
+    low, high = _union(spans) if spans else (0.0, 1.0)
     return Limits(
         low,
         high,
@@ -64,7 +64,7 @@ def limits(values: Sequence[Floats], main: int = 0) -> Limits:
     )
 
 
-def within(scale: Limits, values: Sequence[Floats], low: float, high: float) -> Limits:
+def extend(scale: Limits, values: Sequence[Floats], low: float, high: float) -> Limits:
     """Update a scale for axes that reach further: curves that they show are no longer beyond it."""
 
     def hidden(i: int) -> bool:
@@ -86,7 +86,7 @@ def _span(values: Floats) -> tuple[float, float] | None:
     return float(v.min()), float(v.max())
 
 
-def _around(spans: dict[int, tuple[float, float]]) -> tuple[float, float]:
+def _union(spans: dict[int, tuple[float, float]]) -> tuple[float, float]:
     return min(s[0] for s in spans.values()), max(s[1] for s in spans.values())
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.report import scales, style
-from evenhand.report.limits import beyond
+from evenhand.report.limits import exceeds
 from evenhand.report.style import Artist, Axes, Figure, Line2D
 
 _MEAN, _WORST, _OVER = "mean ± 2 standard errors", "worst replica", "worst replica, beyond the limit"
@@ -38,9 +38,9 @@ class Column(NamedTuple):
     limit: float | None = None
     best: float | None = None
 
-    def over(self, i: int) -> int:
+    def n_beyond(self, i: int) -> int:
         """Count the replicas of a policy that are beyond the limit."""
-        return 0 if self.limit is None else int(beyond(self.values[i], self.limit, self.worst).sum())
+        return 0 if self.limit is None else int(exceeds(self.values[i], self.limit, self.worst).sum())
 
     def runs(self, i: int) -> int:
         """Count the replicas of a policy that have a number."""
@@ -83,7 +83,7 @@ def _line(axes: Axes, i: int, column: Column, color: str) -> Mapping[str, Artist
         return {}
     error = 2.0 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
     axes.errorbar(values.mean(), i, xerr=error, fmt="o", color=color, capsize=3, ms=7, lw=2, zorder=3)
-    over = column.over(i)
+    over = column.n_beyond(i)
     if len(values) == 1 and not over:
         return {}
     worst = values.max() if column.worst == "high" else values.min()

@@ -13,8 +13,8 @@ from evenhand.core.extras import data_frame
 from evenhand.core.texts import amount, few
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.standings import Comparison, floors, name as name_of
-from evenhand.problem.constraints import Stated
-from evenhand.problem.constraints.outlook import missed
+from evenhand.problem.constraints import Statement
+from evenhand.problem.constraints.outlook import is_missed
 from evenhand.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Line(NamedTuple):
     missed: bool = False
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The mean, beside its limit if it has one."""
         limit = "" if self.limit is None else f" (limit {amount(self.limit)}{', missed' if self.missed else ''})"
         return amount(self.mean) + limit
@@ -61,7 +61,7 @@ class Line(NamedTuple):
         """
         extreme = values.min() if worst == "low" else values.max()
         mean = float(values.mean())
-        off = limit is not None and missed(mean, limit, worst, error)
+        off = limit is not None and is_missed(mean, limit, worst, error)
         return Line(name, mean, standard_error(values), float(extreme), limit, off)
 
 
@@ -109,10 +109,10 @@ class LockIn(NamedTuple):
     others: float  # that of all replicas that did not play this action alone
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The finding in words.
 
-        >>> print(LockIn("none", (3, 7), 0.2, 0.45).said)
+        >>> print(LockIn("none", (3, 7), 0.2, 0.45).text)
         2 may be locked in: replicas 3, 7 played 'none' alone in the second half, and end at 0.2 where others have 0.45
         """
         n, who = len(self.replicas), few(self.replicas, _NAMED)
@@ -154,9 +154,9 @@ class Summary(NamedTuple):
             fewest, most = self.under_way
             rounds = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
             found.append(f"the outcomes of {rounds} rounds of each replica are still under way")
-        return [*found, *self.shortened(), *endings(self.stopped, self.restricted), *(z.said for z in self.locked_in)]
+        return [*found, *self.early_ends(), *endings(self.stopped, self.restricted), *(z.text for z in self.locked_in)]
 
-    def shortened(self) -> list[str]:
+    def early_ends(self) -> list[str]:
         """Say how many replicas had no more cases before the horizon, and after which rounds."""
         if not self.ran_out.replicas:
             return []
@@ -252,7 +252,7 @@ def table(head: list[str], rows: list[list[str]], left: int = 1) -> str:
     return "\n".join([line(head), line(["-" * w for w in widths]), *(line(r) for r in rows)])
 
 
-def with_credit(problem: Problem, left: Floats | None) -> list[tuple[Stated, Floats]]:
+def with_credit(problem: Problem, left: Floats | None) -> list[tuple[Statement, Floats]]:
     """Return the constraints whose credit was kept, with the rest of it in each replica, `(R,k)->(R)` each."""
     if left is None:
         return []
@@ -265,7 +265,7 @@ def credits_of(problem: Problem, left: Floats | None) -> Iterator[Line]:
     for s, one in with_credit(problem, left):
         line = Line.of(f"credit of {s.constraint.label}", one, worst="low", limit=0.0)
         size = 1.0 if s.credit is None else max(s.credit.slack, 1.0)
-        yield line._replace(missed=missed(line.worst, 0.0, "low", size=size))
+        yield line._replace(missed=is_missed(line.worst, 0.0, "low", size=size))
 
 
 def spans_of(problem: Problem, by_period: Floats | None) -> Iterator[Line]:

@@ -35,7 +35,7 @@ class Table(NamedTuple):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def printed(head: Iterable[str], tables: Iterable[Table], last: Sequence[str]) -> str:
+def join_tables(head: Iterable[str], tables: Iterable[Table], last: Sequence[str]) -> str:
     """Join the lines above some tables, the tables, and the lines below, with blank lines between."""
     blocks = ["\n".join(head), *map(str, tables), "\n".join(last)]
     return "\n\n".join(block for block in blocks if block)

@@ -25,7 +25,7 @@ from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving, square_cbwk, ucb
 _ROUNDS = 12
 
 
-class Warmed(NamedTuple):
+class WarmUp(NamedTuple):
     """The result of `warm`; print it."""
 
     compiled: int  # kernels that were not there before, counted once for every type of arguments
@@ -37,27 +37,27 @@ class Warmed(NamedTuple):
         return f"{did}; kernels are kept in {self.folder}"
 
 
-def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = None) -> Warmed:
+def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = None) -> WarmUp:
     """Run jobs one after another, such as `common`, to compile their kernels.
 
     Raises:
         InvalidInput: there is no folder where compiled kernels can be kept.
     """
-    folder, before, began = kept_in(), compiled(), time.perf_counter()
+    folder, before, began = kernel_folder(), n_compiled(), time.perf_counter()
     with kernels("compiled"), Work("warm", "policy", progress=progress) as work:
         for _, job in work.each(jobs.items(), told=itemgetter(0)):
             job()
-    return Warmed(compiled() - before, time.perf_counter() - began, folder)
+    return WarmUp(n_compiled() - before, time.perf_counter() - began, folder)
 
 
-def compiled() -> int:
+def n_compiled() -> int:
     """Count the kernels that this process compiled because they were not on disk."""
     modules = [m for name, m in sys.modules.copy().items() if name.startswith("evenhand.")]
     every = {id(z): z for m in modules for z in vars(m).values() if isinstance(z, Kernel)}
     return sum(z.misses for z in every.values())
 
 
-def kept_in() -> Path:
+def kernel_folder() -> Path:
     """Find the folder in which compiled kernels are stored.
 
     Raises:

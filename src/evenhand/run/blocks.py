@@ -28,7 +28,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class _Run(NamedTuple):
     """All that a block reads and writes, behind one pointer: to look at the types of ten takes 30 microseconds."""
 
-    policy: loop.Compiled
+    policy: loop.CompiledPolicy
     world: Any  # held
     record: Any
 
@@ -51,7 +51,7 @@ def _rounds(run: Any, first: int, last: int) -> tuple[int, int, bool]:
             return step, committed, truth
         y, exposed, means = world.part.respond(step, context, hidden, decision)  # one that is rejected counts 0
         fine, counts = loop.may_commit(p, context, decision)
-        sound, answer = loop.arriving(p, decision, y, exposed)
+        sound, answer = loop.check_arrival(p, decision, y, exposed)
         if not (fine and sound):
             return step, committed, truth
         loop.commit(p, context, decision)
@@ -90,7 +90,7 @@ class Blocks:
 
         v, step = self._views, type_of(steps)
         try:
-            of_policy = record_type(loop.Compiled, *map(type_of_pointer, v.policy))
+            of_policy = record_type(loop.CompiledPolicy, *map(type_of_pointer, v.policy))
             run = record_type(_Run, of_policy, type_of_pointer(v.world), type_of(v.record))
         except UNTYPED as error:
             self._give_up(error)
@@ -102,7 +102,7 @@ class Blocks:
         self._renew = True
 
     @property
-    def seen(self) -> _Views | None:
+    def next_views(self) -> _Views | None:
         """The views that the next block will use, None if they have to be rebuilt."""
         return None if self._renew else self._views
 
@@ -114,7 +114,7 @@ class Blocks:
         while self.works and first < last and state.recent.compared and not state.receipts.waiting().size:
             if self._renew and not self._hold():
                 break
-            stop = min(last, recorder.next_kept)
+            stop = min(last, recorder.next_step)
             try:
                 reached, committed, truth = code_of(_rounds)(self._held, first, stop)
             except UNTYPED as error:  # before anything ran
@@ -122,7 +122,7 @@ class Blocks:
                 break
             _skip(state.receipts, committed)
             if reached > first:
-                recorder.passed(reached, truth)
+                recorder.skip_to(reached, truth)
             self.played += reached - first
             first = reached
             if reached < stop:
@@ -147,7 +147,7 @@ class Blocks:
         elif self._held is None or not alike(v, self._views):
             self._views = v
             try:
-                self._held = hold(_Run(loop.Compiled(*map(pointer, v.policy)), pointer(v.world), v.record))
+                self._held = hold(_Run(loop.CompiledPolicy(*map(pointer, v.policy)), pointer(v.world), v.record))
             except UNTYPED as error:
                 self._give_up(error)
         return self.works

@@ -12,7 +12,7 @@ from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.progress import Work
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
 from evenhand.environments.base import Environment
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PAIRS = "by pairs: replica i of all policies met the same contexts and luck"
 
 
-class Paired(NamedTuple):
+class PairedDifference(NamedTuple):
     """A quantity of a policy minus that of the first one, over replicas.
 
     The interval is that of the t distribution at 95 %, for other seeds of the same world. It and the standard error are
@@ -46,20 +46,20 @@ class Paired(NamedTuple):
     worst: float  # the replica in which it compares worst with the first policy
 
     @staticmethod
-    def of(policy: str, beyond: str, name: str, values: Floats, worst: Literal["low", "high"]) -> Paired:
+    def of(policy: str, beyond: str, name: str, values: Floats, worst: Literal["low", "high"]) -> PairedDifference:
         """Summarise one difference per replica.
 
-        >>> p = Paired.of("mine", "theirs", "reward", np.array([0.1, 0.2, 0.3]), "low")
+        >>> p = PairedDifference.of("mine", "theirs", "reward", np.array([0.1, 0.2, 0.3]), "low")
         >>> round(p.se, 4), round(p.low, 4), p.worst
         (0.0577, -0.0484, 0.1)
         """
         mean, se, n = float(values.mean()), standard_error(values), len(values)
         half = reach(se, n - 1)
         extreme = float(values.min() if worst == "low" else values.max())
-        return Paired(policy, beyond, name, mean, se, mean - half, mean + half, extreme)
+        return PairedDifference(policy, beyond, name, mean, se, mean - half, mean + half, extreme)
 
 
-def paired(traces: Sequence[Trace]) -> Iterator[Paired]:
+def paired_differences(traces: Sequence[Trace]) -> Iterator[PairedDifference]:
     """Compare every finished trace with the first one: all quantities at the end that both have.
 
     A run that was interrupted is left out, as its replicas met rounds other than those of the first.
@@ -74,7 +74,7 @@ def paired(traces: Sequence[Trace]) -> Iterator[Paired]:
             if q.name in first:
                 with np.errstate(invalid="ignore"):  # an infinite value, as of a cost without a sale
                     values = np.asarray(q.value(trace)[-1] - first[q.name])
-                yield Paired.of(trace.policy, traces[0].policy, q.name, values, q.worst)
+                yield PairedDifference.of(trace.policy, traces[0].policy, q.name, values, q.worst)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +106,15 @@ class Comparison:
 
     def __getitem__(self, name: str) -> Trace:
         if name not in self.names:
-            raise InvalidInput("policy", f"one of {self.names}", f"{name!r}{meant(name, self.names)}")
+            raise InvalidInput("policy", f"one of {self.names}", f"{name!r}{suggestion(name, self.names)}")
         return self.traces[self.names.index(name)]
 
     def __str__(self) -> str:
         summaries = self.summaries()
-        lines = [table(*_cells(summaries)), _units(summaries), *self._beyond()]
+        lines = [table(*_cells(summaries)), _units(summaries), *self._objective_differences()]
         return "\n".join([*lines, *_notes(summaries)])
 
-    def _beyond(self) -> Iterator[str]:
+    def _objective_differences(self) -> Iterator[str]:
         """Say how the objective of the other policies differs from that of the first."""
         head, rows = self._differences()
         if rows:
@@ -140,7 +140,7 @@ class Comparison:
         head, rows = self._differences()
         return shown + texts.table(_PAIRS, rows, head) if rows else shown
 
-    def differences(self, *, beyond: str | None = None) -> tuple[Paired, ...]:
+    def differences(self, *, beyond: str | None = None) -> tuple[PairedDifference, ...]:
         """Compare all policies with one of them by pairs of replicas: every quantity at the end of the runs.
 
         Args:
@@ -150,7 +150,7 @@ class Comparison:
             InvalidInput: there is no such policy.
         """
         first = self.traces[0] if beyond is None else self[beyond]
-        return tuple(paired([first, *(trace for trace in self.traces if trace is not first)]))
+        return tuple(paired_differences([first, *(trace for trace in self.traces if trace is not first)]))
 
     def records(self) -> list[tuple[object, ...]]:
         """Return the rows of `to_frame`."""
@@ -236,11 +236,11 @@ def _units(summaries: Sequence[Summary]) -> str:
 
 def _notes(summaries: Sequence[Summary]) -> list[str]:
     """Write a line for each policy with a caveat or a missed limit."""
-    said = {s.policy: [*([s.interrupted] if s.interrupted else []), *s.notes(), *_missed(s)] for s in summaries}
+    said = {s.policy: [*([s.interrupted] if s.interrupted else []), *s.notes(), *_missed_limits(s)] for s in summaries}
     return [f"{name}: {', '.join(notes)}" for name, notes in said.items() if notes]
 
 
-def _missed(summary: Summary) -> list[str]:
+def _missed_limits(summary: Summary) -> list[str]:
     """Name the limits that a policy missed."""
     names = [f"{x.name} ({number(x.mean)} of {number(x.limit)})" for x in summary.lines if x.missed]
     return [f"missed {'; '.join(names)}"] if names else []

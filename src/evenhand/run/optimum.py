@@ -12,11 +12,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats
-from evenhand.core.validate import numbered, whole
+from evenhand.core.validate import indices, whole
 from evenhand.environments.base import Environment
 from evenhand.objectives import Linear
 from evenhand.planning.lists import Listed, Lists, is_linear_program, maximize_lists, pool, solve_lists
-from evenhand.planning.mixing import Best, Truth, Within, maximize
+from evenhand.planning.mixing import Best, SetLimit, Truth, maximize
 from evenhand.planning.program import Sample, solve
 from evenhand.problem import Holdout
 from evenhand.problem.constraints import constraint_rows, per_row, stated_rows
@@ -24,7 +24,15 @@ from evenhand.problem.holdout import KnownRounds, known_rounds
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
-from evenhand.run.samples import Sampled, by_span, expected_rows, goes_by_time, mixed, refuse_margin, sampled
+from evenhand.run.samples import (
+    TruthSample,
+    by_span,
+    draw_sample,
+    expected_rows,
+    goes_by_time,
+    mix_rounds,
+    refuse_margin,
+)
 
 
 class Optimum(NamedTuple):
@@ -107,9 +115,9 @@ def opt(
         raise InvalidInput("holdout, explore", "an environment without lists", type(environment).__name__)
     if goes_by_time(environment.problem) and not listed:
         refuse_margin(margin)
-        return _averaged(lambda replica: _in_hindsight(environment, seed, replica, rounds), replicas, seed, progress)
-    solved = _solver(environment, contexts, seed, lambda lists: lists, lambda *of: mixed(draw(*of), rounds))
-    return summed_up(environment.problem, margin, contexts, replicas, seed, progress, solved)
+        return _average(lambda replica: _in_hindsight(environment, seed, replica, rounds), replicas, seed, progress)
+    solved = _solver(environment, contexts, seed, lambda lists: lists, lambda *of: mix_rounds(draw(*of), rounds))
+    return solve_and_average(environment.problem, margin, contexts, replicas, seed, progress, solved)
 
 
 @named("K7", source="Chzhen et al. 2023, Lemma 3 and Corollary 1")
@@ -154,7 +162,7 @@ def price_bound(
 
     def at(bounds: Floats) -> Optimum:
         solved = _solver(environment, contexts, seed, lambda lists: lists, draw)
-        return _averaged(lambda replica: solved(replica, bounds), replicas, seed, progress)
+        return _average(lambda replica: solved(replica, bounds), replicas, seed, progress)
 
     whole_bounds, tighter = at(bound), at(bound - off)
     gain = max(whole_bounds.value + whole_bounds.gap - tighter.value, 0.0)
@@ -199,8 +207,8 @@ def opt_without_contexts(
     >>> blind < seeing
     True
     """
-    solved = _solver(environment, contexts, seed, pool, _pooled)
-    return summed_up(environment.problem, margin, contexts, replicas, seed, progress, solved)
+    solved = _solver(environment, contexts, seed, pool, _pool)
+    return solve_and_average(environment.problem, margin, contexts, replicas, seed, progress, solved)
 
 
 def _solver(
@@ -231,7 +239,7 @@ def _solver(
     return solved
 
 
-def summed_up(
+def solve_and_average(
     problem: Problem,
     margin: float | Floats,
     contexts: int,
@@ -243,7 +251,7 @@ def summed_up(
     """Solve for every replica at the bounds of the problem, and average."""
     _need_fluid(problem, contexts)
     _, bound = stated_rows(problem, margin=margin)
-    return _averaged(lambda replica: solved(replica, bound), replicas, seed, progress)
+    return _average(lambda replica: solved(replica, bound), replicas, seed, progress)
 
 
 def _need_fluid(problem: Problem, contexts: int) -> None:
@@ -254,11 +262,9 @@ def _need_fluid(problem: Problem, contexts: int) -> None:
         raise InvalidInput("environment.problem", expected, "until=, or a budget per period")
 
 
-def _averaged(
-    solved: Callable[[int], Best], replicas: int | Sequence[int], seed: int, progress: bool | None
-) -> Optimum:
+def _average(solved: Callable[[int], Best], replicas: int | Sequence[int], seed: int, progress: bool | None) -> Optimum:
     """Solve for every replica, and average."""
-    ids = numbered("replicas", replicas)
+    ids = indices("replicas", replicas)
     check_seed(seed)
     with Work("OPT", "program", progress=progress) as work:
         found = [solved(replica) for replica in work.each(ids.tolist())]
@@ -277,8 +283,8 @@ def _in_hindsight(environment: Environment, seed: int, replica: int, rounds: Kno
     """
     problem = environment.problem
     steps = int(min(environment.start(seed, np.array([replica])).steps, problem.last_round))
-    sample = sampled(environment, steps, seed, replica)
-    truth, bound = by_span(problem, mixed(_read(problem, sample), rounds), sample.time)
+    sample = draw_sample(environment, steps, seed, replica)
+    truth, bound = by_span(problem, mix_rounds(_read(problem, sample), rounds), sample.time)
     return best(problem, truth, bound)
 
 
@@ -289,7 +295,7 @@ def best(problem: Problem, truth: Truth, bound: Floats) -> Best:
         InfeasibleProblem: no static policy keeps to the bounds on this sample.
     """
     objective = problem.objective
-    sets = tuple(Within(r.label, r.within) for r in problem.demands.regions)
+    sets = tuple(SetLimit(r.label, r.within) for r in problem.demands.regions)
     if isinstance(objective, Linear) and not sets:
         reward = truth.outcomes @ np.array(list(objective.weights.values()))
         value, prices, _ = solve(Sample(reward, truth.rows, truth.offered, truth.n_plays, truth.labels), bound)
@@ -303,10 +309,10 @@ def draw(environment: Environment, contexts: int, seed: int, replica: int = 0) -
     Raises:
         InvalidInput: the environment has no truth.
     """
-    return _read(environment.problem, sampled(environment, contexts, seed, replica))
+    return _read(environment.problem, draw_sample(environment, contexts, seed, replica))
 
 
-def _read(problem: Problem, sample: Sampled) -> Truth:
+def _read(problem: Problem, sample: TruthSample) -> Truth:
     """Compute the outcomes of the objective and the rows of the constraints on a sample."""
     constrained = problem.demands.rows
     wanted = [problem.objective.outcomes, *(r.outcomes for r in problem.demands.regions)]
@@ -316,7 +322,7 @@ def _read(problem: Problem, sample: Sampled) -> Truth:
     return Truth(outcomes, rows, sample.offered, problem.n_plays, tuple(followed), labels)
 
 
-def _pooled(environment: Environment, contexts: int, seed: int, replica: int) -> Truth:
+def _pool(environment: Environment, contexts: int, seed: int, replica: int) -> Truth:
     """Draw a sample and average it into a single context, in which candidates have their average outcomes and rows.
 
     Rows by group are reweighted from sampled frequencies to shares, so that one lottery for all keeps a parity exactly.
@@ -324,7 +330,7 @@ def _pooled(environment: Environment, contexts: int, seed: int, replica: int) ->
     Raises:
         InvalidInput: not the same actions are offered in all contexts.
     """
-    problem, sample = environment.problem, sampled(environment, contexts, seed, replica)
+    problem, sample = environment.problem, draw_sample(environment, contexts, seed, replica)
     truth = _read(problem, sample)
     if (truth.offered != truth.offered[:1]).any():
         raise InvalidInput("environment", "one that offers everybody the same actions", "one that does not")

@@ -12,8 +12,8 @@ from evenhand.environments.base import Environment
 from evenhand.planning.mixing import Best
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import select
-from evenhand.run.optimum import Optimum, summed_up
-from evenhand.run.samples import expected_rows, sampled
+from evenhand.run.optimum import Optimum, solve_and_average
+from evenhand.run.samples import draw_sample, expected_rows
 from evenhand.welfare.base import Round
 from evenhand.welfare.linear_program import fluid
 from evenhand.welfare.measure import satisfaction_of
@@ -56,7 +56,7 @@ def opt_satisfaction(
     curves = measure.curve.curves(arms)
 
     def solved(replica: int, bound: Floats) -> Best:
-        sample = sampled(environment, contexts, seed, replica)
+        sample = draw_sample(environment, contexts, seed, replica)
         match, use = (
             expected_rows(rows, sample.cases, sample.shares, sample.truth).reshape(contexts, users, arms, len(rows))
             for rows in (select(problem, (measure.of,)), constrained)
@@ -66,4 +66,4 @@ def opt_satisfaction(
         value, prices, _ = fluid(case, curves, use, bound)
         return Best(value, prices, np.zeros(0), 0.0)
 
-    return summed_up(problem, margin, contexts, replicas, seed, progress, solved)
+    return solve_and_average(problem, margin, contexts, replicas, seed, progress, solved)

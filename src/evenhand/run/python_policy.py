@@ -166,7 +166,7 @@ class Selecting:
         counts = weights != 0.0  # other outcomes may never be observed
         for r, algorithm in enumerate(state.algorithms):
             if seen[r, 0, counts].all():
-                context, action = _played(state.recent[r], x[r, 0])
+                context, action = _find_play(state.recent[r], x[r, 0])
                 reward = float(np.dot(y[r, 0, counts], weights[counts]))
                 if state.takes_outcomes:
                     told = {name: float(y[r, 0, m]) for m, name in enumerate(self.names) if seen[r, 0, m]}
@@ -193,7 +193,7 @@ def _action(action: Any, candidates: int) -> int:
     return int(action)
 
 
-def _played(recent: deque[tuple[Floats, int]], features: Floats) -> tuple[Floats, int]:
+def _find_play(recent: deque[tuple[Floats, int]], features: Floats) -> tuple[Floats, int]:
     """Find the context and the action of a play by its features; the latest, and of equals the one that was selected.
 
     Raises:

@@ -12,8 +12,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.environments.base import Arrival, World, passing
-from evenhand.policy.books import totals, waiting
+from evenhand.environments.base import Arrival, World, case_skipper
+from evenhand.policy.books import rounds_to_come, totals
 from evenhand.policy.policy import Policy
 from evenhand.policy.queries import compares
 from evenhand.policy.settlement import arriving_part, counted_plays
@@ -46,7 +46,7 @@ _CLOCK = np.dtype(
 _EVERY_PLAY = np.zeros((0, 0), bool)  # stands for a mask that is true everywhere
 
 
-class _Gathered(NamedTuple):
+class _PartialRound(NamedTuple):
     """The outcomes of a round so far."""
 
     waits: Bools  # (R, P) plays whose outcomes have not arrived
@@ -54,11 +54,11 @@ class _Gathered(NamedTuple):
     exposed: Bools  # (R, P)
 
 
-class Gathering:
+class PartialRounds:
     """Keeps the outcomes of rounds that are not complete yet."""
 
     def __init__(self) -> None:
-        self._rounds: dict[int, _Gathered] = {}
+        self._rounds: dict[int, _PartialRound] = {}
 
     def __bool__(self) -> bool:
         return bool(self._rounds)
@@ -66,7 +66,7 @@ class Gathering:
     def add(self, a: Arrival) -> Arrival:
         """Return all outcomes of an arrival's round so far; it counts if the round is complete now."""
         d, y, number = a.decision, a.y, int(a.decision.id[0])
-        before = self._rounds.pop(number, None) or _Gathered(
+        before = self._rounds.pop(number, None) or _PartialRound(
             counted_plays(d), np.full(y.shape, np.nan), np.ones(d.plays.shape, bool)
         )
         part = arriving_part(d, before.waits, a.pending)
@@ -74,13 +74,13 @@ class Gathering:
         y = np.where((here | ~counted_plays(d))[:, :, None], y, before.y)
         exposed = before.exposed if a.exposed is None else np.where(here, a.exposed, before.exposed)
         if part.rest.any():
-            self._rounds[number] = _Gathered(part.rest, y, exposed)
+            self._rounds[number] = _PartialRound(part.rest, y, exposed)
         whole = d.counted * here.any(1) * ~part.rest.any(1)
         return Arrival(a.step, d._replace(counted=whole), y, exposed)
 
 
 @kernel
-def _seen(plays: Ints, exposed: Bools, y: Floats, sure: Bools) -> Floats:
+def _outcomes_of_plays(plays: Ints, exposed: Bools, y: Floats, sure: Bools) -> Floats:
     """Outcomes that were seen of plays that were made, 0 elsewhere, `(P),(P),(P,m),(m)->(P,m)`."""
     seen = np.zeros(y.shape)
     for r in range(len(plays)):
@@ -120,7 +120,7 @@ class Meter:
         Raises:
             InvalidInput: a measure that does not give one finite number per replica.
         """
-        seen = _seen(d.plays, exposed, y, self._sure)
+        seen = _outcomes_of_plays(d.plays, exposed, y, self._sure)
         for k, (measure, reading) in enumerate(self._readings):
             values = np.asarray(reading(d.plays, seen), float)
             if values.shape != d.counted.shape or not _enter(values, d.counted, k, sums):
@@ -252,13 +252,13 @@ class Recorder:
         self._policy, self._problem, self._state, self._record = policy.name, problem, state, record
         self._goals, self._compares = list(enumerate(policy.goals)), compares(policy.goals)
         self._horizon, self._counts_idle_steps = problem.last_round, world.counts_idle_steps
-        self._times, self._cases = _grid(steps), passing(world).cases
+        self._times, self._cases = _grid(steps), case_skipper(world).cases
         room = steps if everything else 0  # else 5,000,000 rounds of rankings would take gigabytes
         plays = Plays.empty(room, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
         self._plays = plays if everything else None
         noisy = problem.sure[problem.is_noisy]
         self._sure = np.concatenate([np.zeros(len(problem.learned), bool), noisy])  # outcomes that need no exposure
-        self._meter, self._gathering = Meter(problem, self._sure), Gathering()
+        self._meter, self._gathering = Meter(problem, self._sure), PartialRounds()
 
     def add(
         self, step: int, decision: Decision, taken: Decision, arrivals: Sequence[Arrival], expected: Floats | None
@@ -284,7 +284,7 @@ class Recorder:
                 self._arrive(a)
         if self._plays is not None:
             self._plays.enter(step, taken, len(self._sure))
-        self.passed(step + 1, expected is not None)
+        self.skip_to(step + 1, expected is not None)
 
     def view(self) -> _RecorderView | None:
         """The kernels' view of the recorder; None if it keeps more than sums of outcomes and of means."""
@@ -294,11 +294,11 @@ class Recorder:
         return _RecorderView(record.clock, record.expected, self._horizon, self._counts_idle_steps)
 
     @property
-    def next_kept(self) -> int:
+    def next_step(self) -> int:
         """The number of steps after which sums are kept next."""
         return int(self._times[self._record.reached])
 
-    def passed(self, step: int, truth: bool) -> None:
+    def skip_to(self, step: int, truth: bool) -> None:
         """Take note that all steps before one are in the sums already, and whether all true means were known."""
         record = self._record
         record.truth = record.truth and truth
@@ -323,7 +323,7 @@ class Recorder:
     @property
     def all_arrived(self) -> bool:
         """Whether the outcomes of all rounds so far have arrived."""
-        return not waiting(self._state.books).any()
+        return not rounds_to_come(self._state.books).any()
 
     def idle(self, ended: Bools) -> None:
         """Let the remaining steps pass, in which no replica plays, if idle steps count as rounds.
@@ -342,12 +342,16 @@ class Recorder:
     def _keep(self) -> None:
         """Keep the sums at the next point of the grid."""
         record, state, i = self._record, self._state, self._record.reached
-        record.clock_at[i], record.rounds_at[i], record.waiting_at[i] = record.clock, state.seen, waiting(state.books)
+        record.clock_at[i], record.rounds_at[i], record.waiting_at[i] = (
+            record.clock,
+            state.seen,
+            rounds_to_come(state.books),
+        )
         record.totals_at[i], record.expected_at[i] = totals(self._problem, state.books), record.expected
         record.measured_at[i] = record.measured
         record.reached = min(i + 1, len(self._times) - 1)
 
-    def _held_out(self) -> Floats | None:
+    def _holdout_sums(self) -> Floats | None:
         if self._compares is None:
             return None
         place, goal = self._compares
@@ -385,7 +389,7 @@ class Recorder:
             same=clock["same"].copy(),
             same_since=clock["since"].copy(),
             plays=None if self._plays is None else self._plays.until(record.steps),
-            held_out=self._held_out(),
+            held_out=self._holdout_sums(),
             by_period=None if self._state.periods is None else self._state.periods.copy(),
             credits=credits_left(self._problem, self._goals, self._state.goals),
         )

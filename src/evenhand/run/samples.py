@@ -17,7 +17,7 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows
 
 
-class Sampled(NamedTuple):
+class TruthSample(NamedTuple):
     """Contexts of one replica and their truth."""
 
     cases: Cases
@@ -28,7 +28,7 @@ class Sampled(NamedTuple):
     time: Floats  # (S,) by the clock of the problem; the number of the round where cases have none
 
 
-def sampled(environment: Environment, contexts: int, seed: int, replica: int) -> Sampled:
+def draw_sample(environment: Environment, contexts: int, seed: int, replica: int) -> TruthSample:
     """Draw the first contexts of a replica, up to the end of the run.
 
     Raises:
@@ -60,7 +60,9 @@ def sampled(environment: Environment, contexts: int, seed: int, replica: int) ->
     cases = Cases(np.concatenate(known), np.concatenate(groups))
     came = came[0] / len(known)
     shares = np.where(np.isnan(problem.shares), came, problem.shares)[None]
-    return Sampled(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came, np.array(times))
+    return TruthSample(
+        cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came, np.array(times)
+    )
 
 
 def expected_rows(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:
@@ -69,7 +71,7 @@ def expected_rows(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Fl
     return np.swapaxes((prices * truth[:, None]).sum(3) + offset, 1, 2)
 
 
-def mixed(truth: Truth, rounds: KnownRounds) -> Truth:
+def mix_rounds(truth: Truth, rounds: KnownRounds) -> Truth:
     """Return the truth for the rounds that the policy decides: the mean outcomes of a case under each candidate.
 
     Equation: with k_a the chance that a known lottery plays a, and q what is played otherwise, p = k + (1 - sum k) q.

@@ -17,7 +17,7 @@ from evenhand.core.progress import Work
 from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Ints
-from evenhand.environments.base import Arrival, Environment, World, passing
+from evenhand.environments.base import Arrival, Environment, World, case_skipper
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.run.blocks import Blocks
@@ -172,7 +172,10 @@ def simulate(
             raise InvalidInput("record", "'grid', as checkpoints do not keep every play", record)
         kept.prepare()
     work = [t._replace(compiled=compiled) for t in _tasks(policy, environment, replicas, seed, record, jobs, kept)]
-    steps, done = environment.start(seed, work[0].replicas[:1]).steps * len(work), sum(_done(task) for task in work)
+    steps, done = (
+        environment.start(seed, work[0].replicas[:1]).steps * len(work),
+        sum(_stored_steps(task) for task in work),
+    )
     with Work(policy.name, "step", steps, done=done, progress=progress) as shown:
         trace = join(run_chunks(_run, work, shown, jobs))
     for task in work:
@@ -181,7 +184,7 @@ def simulate(
     return trace
 
 
-def watched(
+def simulate_here(
     policy: Policy,
     environment: Environment,
     *,
@@ -198,7 +201,7 @@ def watched(
     return trace
 
 
-def done_before(
+def share_in_checkpoints(
     policy: Policy,
     environment: Environment,
     *,
@@ -209,7 +212,7 @@ def done_before(
 ) -> float:
     """Compute the part of its steps that `simulate` would skip, as checkpoints have them, in [0, 1]."""
     work = _tasks(policy, environment, replicas, seed, "grid", jobs, checkpoints)
-    return sum(map(_done, work)) / (environment.start(seed, work[0].replicas[:1]).steps * len(work))
+    return sum(map(_stored_steps, work)) / (environment.start(seed, work[0].replicas[:1]).steps * len(work))
 
 
 def pace(
@@ -265,7 +268,7 @@ def _tasks(
     return found
 
 
-def _done(task: _Task) -> int:
+def _stored_steps(task: _Task) -> int:
     return 0 if task.kept is None else task.kept.steps()
 
 
@@ -305,7 +308,7 @@ def _run(task: _Task, watch: Watch) -> Trace:
 
     here = start() if kept is None else kept.read(start)
     state, finished = here.state, True
-    recorder, comes = Recorder(policy, state, world, here.record, not grid), passing(world)
+    recorder, comes = Recorder(policy, state, world, here.record, not grid), case_skipper(world)
     if kept is not None:
         kept.refuse(world)
     step, end = here.record.steps, here.record.steps if here.complete else world.steps

@@ -12,12 +12,12 @@ from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import fingerprint
 from evenhand.run.checkpoint import Checkpoints, file_name
-from evenhand.run.simulation import done_before
+from evenhand.run.simulation import share_in_checkpoints
 from evenhand.run.trace import Trace
 from evenhand.version import __version__
 
 
-def once(
+def load_or_run(
     place: Path | None,
     policy: Policy,
     world: Environment,
@@ -45,7 +45,7 @@ def once(
     return trace
 
 
-def done(
+def stored_share(
     place: Path | None, policy: Policy, world: Environment, replicas: int | Sequence[int], seed: int, jobs: int
 ) -> float:
     """Return the stored part of a run's steps, in [0, 1]."""
@@ -53,7 +53,9 @@ def done(
         return 0.0
     if _file(place, policy, world, replicas, seed).is_file():
         return 1.0
-    return done_before(policy, world, replicas=replicas, seed=seed, jobs=jobs, checkpoints=Checkpoints(folder=place))
+    return share_in_checkpoints(
+        policy, world, replicas=replicas, seed=seed, jobs=jobs, checkpoints=Checkpoints(folder=place)
+    )
 
 
 def _file(place: Path, policy: Policy, world: Environment, replicas: int | Sequence[int], seed: int) -> Path:

@@ -20,10 +20,10 @@ from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.report.summary import COLUMNS, number as cell, table
-from evenhand.run.comparison import Comparison, Paired, refuse
+from evenhand.run.comparison import Comparison, PairedDifference, refuse
 from evenhand.run.parallel import Watch, check_jobs, deferred_interrupt, run_until
-from evenhand.run.simulation import watched
-from evenhand.run.storage import done, once
+from evenhand.run.simulation import simulate_here
+from evenhand.run.storage import load_or_run, stored_share
 from evenhand.run.trace import Trace
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Cell(NamedTuple):
     @property
     def done(self) -> float:
         """The fraction of its steps that is saved, in [0, 1]."""
-        return done(self.place, self.policy, self.environment, self.replicas, self.seed, 1)
+        return stored_share(self.place, self.policy, self.environment, self.replicas, self.seed, 1)
 
 
 def run_cells(cells: Sequence[Cell], jobs: int, progress: bool | None) -> list[Trace | None]:
@@ -78,8 +78,8 @@ def _run(cell: Cell, watch: Watch) -> Trace | None:
     if not watch(0):
         return None
     policy, world, replicas, seed = cell.policy, cell.environment, cell.replicas, cell.seed
-    run = partial(watched, policy, world, replicas=replicas, seed=seed, watch=watch)
-    return once(cell.place, policy, world, replicas, seed, run)
+    run = partial(simulate_here, policy, world, replicas=replicas, seed=seed, watch=watch)
+    return load_or_run(cell.place, policy, world, replicas, seed, run)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Sweep:
     def __str__(self) -> str:
         if not self.comparisons:
             return f"Sweep of {' and '.join(self._names)}: interrupted before its first run"
-        return "\n\n".join(f"{self._said(at)}\n{comparison}" for at, comparison in self.comparisons.items())
+        return "\n\n".join(f"{self._point_text(at)}\n{comparison}" for at, comparison in self.comparisons.items())
 
     def __repr__(self) -> str:
         return texts.first(str(self), rest=": `print` shows all")
@@ -123,12 +123,12 @@ class Sweep:
                 names.add(first.name)
                 values = [x if isinstance(x, str) else f"{x:g}" for x in _point(at)]
                 numbers = [cell(x) for x in (first.mean, first.se, first.worst)]
-                cut = [summary.interrupted] if summary.interrupted else summary.shortened()
+                cut = [summary.interrupted] if summary.interrupted else summary.early_ends()
                 rows.append([*values, summary.policy, *numbers, "; ".join([*cut, *rest])])
         objective = names.pop() if len(names) == 1 else "objective"
         return [*self._names, "policy", objective, "se", "worst", "missed"], rows
 
-    def differences(self, *, beyond: str | None = None) -> dict[Any, tuple[Paired, ...]]:
+    def differences(self, *, beyond: str | None = None) -> dict[Any, tuple[PairedDifference, ...]]:
         """Compare all policies with one of them by pairs of replicas, by the value of the parameter.
 
         Args:
@@ -179,7 +179,7 @@ class Sweep:
         """The names that the first parameter has as values, none if it has numbers."""
         return list(dict.fromkeys(x for x in (_point(at)[0] for at in self.comparisons) if isinstance(x, str)))
 
-    def _said(self, at: Any, first: int = 0) -> str:
+    def _point_text(self, at: Any, first: int = 0) -> str:
         pairs = list(zip(self._names, _point(at), strict=True))[first:]
         return ", ".join(f"{name} = {x if isinstance(x, str) else f'{x:g}'}" for name, x in pairs)
 
@@ -191,7 +191,7 @@ class Sweep:
         points: dict[str, dict[str, dict[float, np.ndarray]]] = {}
         levels = self._levels
         placed = [
-            (levels.index(x) if isinstance(x := _point(at)[0], str) else float(x), self._said(at, 1), comparison)
+            (levels.index(x) if isinstance(x := _point(at)[0], str) else float(x), self._point_text(at, 1), comparison)
             for at, comparison in self.comparisons.items()
         ]
         limits: dict[str, dict[str, dict[float, np.ndarray]]] = {}
@@ -280,7 +280,7 @@ def sweep(
     """
     cases = {
         at: (environment, policies(environment.problem))
-        for at, environment in checked_points(parameter, environments).items()
+        for at, environment in check_points(parameter, environments).items()
     }
     return swept(parameter, cases, replicas=replicas, seed=seed, jobs=jobs, out=out, progress=progress)
 
@@ -305,7 +305,7 @@ def swept(
     traces = iter(run_cells([cell for row in cells.values() for cell in row], jobs, progress))
     comparisons: dict[Any, Comparison] = {}
     for at, row in cells.items():
-        found = _until_cut([next(traces) for _ in row])
+        found = _complete_traces([next(traces) for _ in row])
         if found:
             comparisons[at] = Comparison(tuple(found))
         if len(found) < len(row) or not found[-1].finished:
@@ -313,7 +313,7 @@ def swept(
     return Sweep(parameter, comparisons)
 
 
-def _until_cut(traces: Sequence[Trace | None]) -> list[Trace]:
+def _complete_traces(traces: Sequence[Trace | None]) -> list[Trace]:
     """Return the traces up to the first that was interrupted, as an interrupted comparison has them."""
     found: list[Trace] = []
     for trace in traces:
@@ -325,7 +325,7 @@ def _until_cut(traces: Sequence[Trace | None]) -> list[Trace]:
     return found
 
 
-def checked_points(parameter: str | tuple[str, ...], environments: Mapping[Any, Any]) -> dict[Any, Any]:
+def check_points(parameter: str | tuple[str, ...], environments: Mapping[Any, Any]) -> dict[Any, Any]:
     """Check the parameter values of environments, which are tuples for several parameters."""
     if not environments:
         raise InvalidInput("environments", "at least one environment", "none")

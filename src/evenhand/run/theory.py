@@ -78,7 +78,7 @@ class DeclaredBounds:
         """The most by which all rows can be tightened together for certain; 0 if no lottery keeps them for certain."""
         n, d = self.most.shape
         uses, one = np.column_stack([self.most.T, np.ones(d)]), np.append(np.ones(n), 0.0)[None]
-        found = _solved(np.append(np.zeros(n), -1.0), uses, self.bound, one, [self.plays], [1.0] * n + [None])
+        found = _solve(np.append(np.zeros(n), -1.0), uses, self.bound, one, [self.plays], [1.0] * n + [None])
         return math.inf if d == 0 else 0.0 if found is None else float(found[-1]) + 0.0
 
     def price(self, direction: Floats, off: float = 0.0) -> float:
@@ -91,7 +91,7 @@ class DeclaredBounds:
         if not np.isfinite(self.best).all():
             return math.inf
         n, d = self.most.shape
-        top = _solved(-self.best, self.least.T, self.bound, np.ones((1, n)), [self.plays], [1.0] * n)
+        top = _solve(-self.best, self.least.T, self.bound, np.ones((1, n)), [self.plays], [1.0] * n)
         if top is None:
             return math.inf
         if float(self.best @ top) <= self.plays * float(self.sure.min()):  # no lottery loses anything
@@ -100,7 +100,7 @@ class DeclaredBounds:
         once = np.column_stack([np.eye(n), -np.ones(n), np.zeros(n)])
         equal = np.array([[*np.ones(n), -self.plays, 0.0], [*-self.sure, float(self.best @ top), 0.0]])
         value, limits = np.append(np.zeros(n + 1), -1.0), [None] * (n + 1) + [_LARGE]
-        found = _solved(value, np.concatenate([uses, once]), np.zeros(d + n), equal, [0.0, 1.0], limits)
+        found = _solve(value, np.concatenate([uses, once]), np.zeros(d + n), equal, [0.0, 1.0], limits)
         if found is None or found[-1] <= 0.0:
             return math.inf
         return 1.0 / float(found[-1]) if found[-1] < 0.5 * _LARGE else 0.0
@@ -135,7 +135,7 @@ def _times(a: Floats, b: Floats) -> Floats:
     return np.multiply(a, b, out=np.zeros_like(b), where=a != 0.0)
 
 
-def _solved(
+def _solve(
     value: Floats,
     rows: Floats,
     limits: Floats,
@@ -150,7 +150,7 @@ def _solved(
     return np.asarray(found.x) if found.status == 0 else None
 
 
-class Setting(NamedTuple):
+class TheoryNumber(NamedTuple):
     """A number as theory has it, and as recipes have it by default, None where they have none."""
 
     quantity: str
@@ -192,7 +192,7 @@ class Theory:
     applies_from: float
     few_plays: dict[int, float]
 
-    def settings(self) -> Iterator[Setting]:
+    def settings(self) -> Iterator[TheoryNumber]:
         """Yield all numbers with those of recipes: max_price of hedged prices, and steps and margins of `pgd`."""
         problem, labels = self.problem, [s.constraint.label for s in self.problem.stated]
         terms = Terms(problem)
@@ -200,22 +200,22 @@ class Theory:
         highest = [worth / s.limit if s.spends else None for s in problem.stated]
         thresholds, hard = experimental_thresholds(problem), terms.fluctuation.tolist()
 
-        def each(quantity: str, found: Floats, defaults: Sequence[float | None], source: str) -> Iterator[Setting]:
+        def each(quantity: str, found: Floats, defaults: Sequence[float | None], source: str) -> Iterator[TheoryNumber]:
             for label, x, default in zip(labels, found.tolist(), defaults, strict=True):
-                yield Setting(quantity, label, x, default, source)
+                yield TheoryNumber(quantity, label, x, default, source)
 
         yield from each("price, at most", _per_constraint(problem, self.prices), highest, "Lemma 3")
-        yield Setting("all prices, in plays, at most", "", self.norm, None, "Lemma 3")
+        yield TheoryNumber("all prices, in plays, at most", "", self.norm, None, "Lemma 3")
         slack = _per_constraint(problem, self.slack)
         yield from each("can be tightened by", slack, [None] * len(labels), "declared ranges")
-        yield Setting("step of pgd", "", self.step, default_step(problem), "Lemmas 1 and 2")
+        yield TheoryNumber("step of pgd", "", self.step, default_step(problem), "Lemmas 1 and 2")
         yield from each("margin of pgd", self.margins, usual, "Lemma 1")
         yield from each("margin of pgd_adaptive", self.adaptive_margins, usual, "Theorem 1")
         for i, margin in self.few_plays.items():
-            yield Setting("margin beside a free action", labels[i], margin, hard[i], "Appendix E.2")
+            yield TheoryNumber("margin beside a free action", labels[i], margin, hard[i], "Appendix E.2")
         for k in sorted({0, len(thresholds) - 1}):
-            yield Setting(f"threshold {k} of pgd_adaptive", "", self.thresholds[k], thresholds[k], "Box C")
-        yield Setting("rounds from which it holds", "", self.applies_from, float(problem.horizon), "Theorem 1")
+            yield TheoryNumber(f"threshold {k} of pgd_adaptive", "", self.thresholds[k], thresholds[k], "Box C")
+        yield TheoryNumber("rounds from which it holds", "", self.applies_from, float(problem.horizon), "Theorem 1")
 
     def summary(self) -> str:
         """Return the conclusions for this problem, in a few sentences."""
@@ -234,7 +234,7 @@ class Theory:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        return data_frame(list(self.settings()), list(Setting._fields))
+        return data_frame(list(self.settings()), list(TheoryNumber._fields))
 
     def _cells(self) -> list[list[str]]:
         def shown(x: float | None) -> str:
@@ -243,13 +243,13 @@ class Theory:
         return [[z.quantity, z.of, shown(z.theory), shown(z.default), z.source] for z in self.settings()]
 
     def __str__(self) -> str:
-        return f"{table(list(Setting._fields), self._cells(), left=2)}\n\n{self.summary()}"
+        return f"{table(list(TheoryNumber._fields), self._cells(), left=2)}\n\n{self.summary()}"
 
     def __repr__(self) -> str:
         return texts.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        return texts.table(self.summary(), self._cells(), Setting._fields)
+        return texts.table(self.summary(), self._cells(), TheoryNumber._fields)
 
 
 @named("K7", source="Chzhen et al. 2023, Lemmas 1 to 3, Corollary 1, Theorem 1 and Appendix E.2")

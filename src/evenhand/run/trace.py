@@ -13,15 +13,15 @@ import numpy as np
 from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.registry import meant
-from evenhand.core.signatures import lacks, shown
+from evenhand.core.registry import suggestion
+from evenhand.core.signatures import lacks, value_text
 from evenhand.core.texts import count
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.policy.standings import comparisons
 from evenhand.problem.constraints import Constraint
-from evenhand.problem.constraints.outlook import chance, missed
-from evenhand.problem.constraints.statements import Stated, state
+from evenhand.problem.constraints.outlook import chance, is_missed
+from evenhand.problem.constraints.statements import Statement, state
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 from evenhand.run.plays import Plays, by_place
@@ -93,7 +93,7 @@ class Trace:
     def _facts(self) -> list[tuple[str, str]]:
         """The means of the summary, and the methods to call next."""
         lines = self.summary().lines if len(self.elapsed) else ()
-        shown = [(line.name, line.said) for line in lines[:8]]
+        shown = [(line.name, line.text) for line in lines[:8]]
         if len(lines) > 8:
             shown.append(("...", f"{len(lines) - 8} more"))
         plays = [] if self.plays is None else [("plays", "of every step, in `plays`")]
@@ -137,7 +137,7 @@ class Trace:
             raise InvalidInput("trace", 'one with all plays, as of `simulate(..., record="all")`', "one without plays")
         names = self.problem.names
         if name not in names:
-            raise InvalidInput("outcome", f"one of {names}", f"{name}{meant(name, names)}")
+            raise InvalidInput("outcome", f"one of {names}", f"{name}{suggestion(name, names)}")
         return np.asarray(np.nansum(self.plays.outcomes[..., names.index(name)], 2))
 
     def objective(self) -> Floats:
@@ -231,7 +231,7 @@ class Trace:
         if lacks(constraint, Constraint):
             labels = ", ".join(c.label for c in self.problem.subject_to) or "none"
             expected = f"a constraint, such as those in `problem.subject_to` ({labels})"
-            raise InvalidInput("constraint", expected, shown(constraint))
+            raise InvalidInput("constraint", expected, value_text(constraint))
         if all(c is not constraint for c in self.problem.subject_to):
             state(self.problem, constraint)  # refuses what the problem does not have
         return constraint.measure(self)
@@ -256,7 +256,7 @@ class Trace:
             shown = np.where(had_all, values * used, values) if q.spends else values
             line = Line.of(q.name, shown, worst=q.worst, limit=q.limit, error=error)
             if q.spends and self.finished and q.limit is not None:  # a total is limited, whatever rounds it took
-                line = line._replace(missed=missed(float((values * used).mean()), q.limit, q.worst, error))
+                line = line._replace(missed=is_missed(float((values * used).mean()), q.limit, q.worst, error))
             lines.append(line._replace(missed=False) if q.stated in promised else line)
         lines += credits_of(self.problem, self.credits)
         lines += spans_of(self.problem, self.by_period)
@@ -275,7 +275,7 @@ class Trace:
             locked_in=self.locked_in,
         )
 
-    def _chance(self, stated: Stated) -> float:
+    def _chance(self, stated: Statement) -> float:
         """The standard error of a constraint's measure at the end, as a mean over replicas, at most."""
         per = stated.per(self)
         return chance(stated, self.problem, self.elapsed[-1], None if per is None else per[-1])
@@ -288,7 +288,7 @@ class Trace:
         """
         if self.plays is not None:
             return data_frame(by_place(self.plays, self.problem, self.policy, self.replicas, self.finished))
-        from evenhand.report.quantities import EXPECTED, measured, quantities
+        from evenhand.report.quantities import EXPECTED, measures_of, quantities
 
         g, r = self.elapsed.shape
         columns: dict[str, Any] = {
@@ -304,7 +304,7 @@ class Trace:
         whole = self.in_expectation() if self.under_way.any() else None
         if whole is not None:
             columns |= {f"{name}{EXPECTED}": whole.average(name).ravel() for name in self.problem.names}
-        found = [*measured(self), *(q for q in quantities(self) if q.limit is not None)]
+        found = [*measures_of(self), *(q for q in quantities(self) if q.limit is not None)]
         return data_frame(columns | {q.name: q.value(self).ravel() for q in found})
 
     def plot(self) -> Figure:
@@ -360,17 +360,19 @@ class Trace:
         if name in measures:
             return np.asarray(self.measured[:, :, measures.index(name)])
         if name not in outcomes:
-            raise InvalidInput("outcome", f"one of {outcomes + measures}", f"{name}{meant(name, outcomes + measures)}")
+            raise InvalidInput(
+                "outcome", f"one of {outcomes + measures}", f"{name}{suggestion(name, outcomes + measures)}"
+            )
         return np.asarray(self.totals[:, :, outcomes.index(name)])
 
 
 def _names(problem: Problem) -> dict[str, object]:
     """Return the names behind the columns of a trace."""
-    measures = [_described(m) for m in problem.measures]
+    measures = [_describe(m) for m in problem.measures]
     return {"outcomes": problem.names, "columns": problem.columns, "measures": measures}
 
 
-def _described(measure: Measure) -> str:
+def _describe(measure: Measure) -> str:
     """Describe a measure and its settings, such as the function r of a satisfaction, on which its sums depend."""
     try:
         return f"{measure.name} ({fingerprint(measure)})"

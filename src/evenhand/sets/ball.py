@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, known_norm, length, widest
+from evenhand.core.norms import Norm, length, norm_of, widest
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, numbers
 from evenhand.sets._closed_forms import in_ball
@@ -70,7 +70,7 @@ class Ball:
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """Compute the distance: in closed form for named norms, else by a conic program, `(m)->()`."""
-        norm = known_norm("Ball.distance(norm)", norm)
+        norm = norm_of("Ball.distance(norm)", norm)
         points, shape = rows_of("Ball.distance(z)", z, self.dim)
         if not isinstance(norm, str):
             return self.conic.distance(points, self.project(points), norm).reshape(shape)

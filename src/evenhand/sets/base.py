@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, dual_order, known_norm, length
+from evenhand.core.norms import Norm, dual_order, length, norm_of
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative
 
@@ -92,7 +92,7 @@ def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tupl
 
 def margin_of(field: str, margin: float, norm: Norm) -> float:
     """Check a margin of at least 0 and its norm."""
-    known_norm(f"{field}(norm)", norm)
+    norm_of(f"{field}(norm)", norm)
     return nonnegative(f"{field}(margin)", margin)
 
 

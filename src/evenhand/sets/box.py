@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, known_norm, length
+from evenhand.core.norms import Norm, length, norm_of
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import numbers
 from evenhand.sets.base import Supported, empty_error, ends_of, margin_error, margin_of, rows_of, unbounded_error
@@ -73,7 +73,7 @@ class Box:
         return np.asarray(np.clip(points, *self._ends)).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        norm = known_norm("Box.distance(norm)", norm)
+        norm = norm_of("Box.distance(norm)", norm)
         points, shape = rows_of("Box.distance(z)", z, self.dim)
         return length(points - np.clip(points, *self._ends), norm).reshape(shape)
 

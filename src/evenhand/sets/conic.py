@@ -171,7 +171,7 @@ class Straight(Protocol):
 
     def project(self, z: Floats) -> Floats: ...
 
-    def and_also(self, other: Any) -> Straight: ...
+    def intersect(self, other: Any) -> Straight: ...
 
 
 class _Inner(NamedTuple):
@@ -189,11 +189,11 @@ class Conic:
     straight: Straight
     balls: tuple[tuple[int, Floats, float], ...] = ()  # first coordinate, centre, radius
 
-    def and_also(self, other: Conic) -> Conic:
+    def intersect(self, other: Conic) -> Conic:
         """Return the intersection with another set."""
         m, more = self.straight.dim, self.straight.hidden
         theirs = tuple((k if k < m else k + more, c, r) for k, c, r in other.balls)
-        return Conic(self.straight.and_also(other.straight), self.balls + theirs)
+        return Conic(self.straight.intersect(other.straight), self.balls + theirs)
 
     @cached_property
     def _middle(self) -> Floats:
@@ -241,7 +241,7 @@ class Conic:
         s = (np.abs(target - first) / t) ** norm * t
         s += (t - s.sum()) / (2.0 * m)
         v = np.concatenate([start, s, [t]])
-        cones = _around(inner.cones, shift, unit)
+        cones = _shift(inner.cones, shift, unit)
         cones.bounds[-2 * n :] = _WIDE * (1.0 + float(np.abs([*inner.start, *near, *z]).max()) / unit)
         rows, sums = np.zeros((len(cones.rows) + 1, len(v))), np.zeros(len(v))
         rows[:-1, :n], rows[-1, n : n + m], rows[-1, -1], sums[-1] = cones.rows, 1.0, -1.0, 1.0
@@ -256,10 +256,10 @@ class Conic:
         """The cones without sides that all points lie on, which become equations, and a point well within them."""
         n, m, middle = len(self._middle), self.straight.dim, self._middle
         rounds = [Round(np.arange(k, k + m), c, r) for k, c, r in self.balls]
-        stated = _around(Cones(self.straight.rows, self.straight.bounds, rounds), middle, 1.0)
+        stated = _shift(Cones(self.straight.rows, self.straight.bounds, rounds), middle, 1.0)
         far = [float(np.abs(b.centre).max()) + b.radius for b in stated.rounds]
         size = max([float(np.abs(stated.bounds).max(initial=0.0)), *far]) or float(np.abs(middle).max()) or 1.0
-        rows, bounds, rounds = _around(stated, np.zeros(n), size)[:3]
+        rows, bounds, rounds = _shift(stated, np.zeros(n), size)[:3]
         rows, bounds = np.concatenate([rows, np.eye(n), -np.eye(n)]), np.append(bounds, np.full(2 * n, _WIDE))
         on, along, start = np.zeros(len(rows), bool), np.eye(n), np.zeros(n)
         for _ in range(n + 1):
@@ -272,15 +272,15 @@ class Conic:
             if not (tight & ~on).any():
                 break
             on |= tight
-            along = _across(rows[on])
+            along = _null_space(rows[on])
             start = start - np.linalg.pinv(rows[on], rcond=_PARALLEL) @ (rows[on] @ start - bounds[on])
         cones = Cones(rows[~on], bounds[~on], rounds)
         if slack >= -_THIN:
             cones = _relax(cones, slack + _THIN)
-        return _Inner(_around(_around(cones, np.zeros(n), 1.0 / size), -middle, 1.0), middle + size * start, along)
+        return _Inner(_shift(_shift(cones, np.zeros(n), 1.0 / size), -middle, 1.0), middle + size * start, along)
 
 
-def _around(cones: Cones, middle: Floats, unit: float) -> Cones:
+def _shift(cones: Cones, middle: Floats, unit: float) -> Cones:
     """Shift cones by a point and scale them by a unit, `(n),()->`."""
     rounds = [b._replace(centre=(b.centre - middle[b.at]) / unit, radius=b.radius / unit) for b in cones.rounds]
     return Cones(cones.rows, (cones.bounds - cones.rows @ middle) / unit, rounds)
@@ -304,7 +304,7 @@ def _deepest(cones: Cones, start: Floats, along: Floats) -> tuple[Floats, float]
     return found[:n], float(found[n])
 
 
-def _across(rows: Floats) -> Floats:
+def _null_space(rows: Floats) -> Floats:
     """Compute an orthonormal basis of the null space of rows, `(k,n)->(n,j)`."""
     size, basis = np.linalg.svd(rows)[1:]
     return np.asarray(basis[int((size > _PARALLEL * size[0]).sum()) :].T)

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import attempt, constant, cvxpy
-from evenhand.core.norms import Norm, known_norm, length, order
+from evenhand.core.norms import Norm, length, norm_of, order
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import picklable, whole
 from evenhand.sets.base import Supported, empty_error, ends_of, margin_of, rows_of, unbounded_error
@@ -106,7 +106,7 @@ class Convex:
         return self._closest(points, "euclidean").reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        norm = known_norm("Convex.distance(norm)", norm)
+        norm = norm_of("Convex.distance(norm)", norm)
         points, shape = rows_of("Convex.distance(z)", z, self.dim)
         return length(points - self._closest(points, norm), norm).reshape(shape)
 

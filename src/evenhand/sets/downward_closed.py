@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, known_norm, length
+from evenhand.core.norms import Norm, length, norm_of
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative
 from evenhand.sets._closed_forms import in_ball
@@ -89,7 +89,7 @@ class DownwardClosed:
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """Compute the distance, by HiGHS for norms other than the Euclidean if the set is a polyhedron, `(m)->()`."""
-        norm = known_norm("DownwardClosed.distance(norm)", norm)
+        norm = norm_of("DownwardClosed.distance(norm)", norm)
         points, shape = rows_of("DownwardClosed.distance(z)", z, self.dim)
         if self._ball is None:
             return self._lifted.distance(points, norm).reshape(shape)

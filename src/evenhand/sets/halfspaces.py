@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, known_norm
+from evenhand.core.norms import Norm, norm_of
 from evenhand.core.types import Bools, Floats
 from evenhand.sets.base import Supported, dual_length, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.polyhedron import Polyhedron
@@ -56,7 +56,7 @@ class Halfspaces:
 
     @cached_property
     def polyhedron(self) -> Polyhedron:
-        return Polyhedron("Halfspaces", *self._stated)
+        return Polyhedron("Halfspaces", *self._rows_and_bounds)
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
         points, shape = rows_of("Halfspaces.contains(z)", z, self.dim)
@@ -69,9 +69,9 @@ class Halfspaces:
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """Compute the distance: in closed form for one half-space, else by linear or conic programs, `(m)->()`."""
         points, shape = rows_of("Halfspaces.distance(z)", z, self.dim)
-        norm = known_norm("Halfspaces.distance(norm)", norm)
+        norm = norm_of("Halfspaces.distance(norm)", norm)
         if len(self.rows) == 1:
-            a, b = self._stated
+            a, b = self._rows_and_bounds
             size = dual_length(a, norm)[0]
             return np.asarray(np.maximum((points * a[0]).sum(1) - b[0], 0.0) / (size or 1.0)).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
@@ -84,17 +84,17 @@ class Halfspaces:
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Halfspaces:
         """Reduce the bounds by the margin times the dual norm of their rows."""
         margin = margin_of("Halfspaces.shrunk", margin, norm)
-        a, b = self._stated
+        a, b = self._rows_and_bounds
         less = b - margin * dual_length(a, norm)
         if Polyhedron("Halfspaces", a, less).is_empty:
             raise margin_error("Halfspaces", margin)
         return Halfspaces(self.rows, tuple(less.tolist()))
 
     def halfspaces(self) -> tuple[Floats, Floats]:
-        return self._stated
+        return self._rows_and_bounds
 
     @cached_property
-    def _stated(self) -> tuple[Floats, Floats]:
+    def _rows_and_bounds(self) -> tuple[Floats, Floats]:
         return np.array(self.rows), np.array(self.bounds)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, known_norm, length
+from evenhand.core.norms import Norm, length, norm_of
 from evenhand.core.types import Bools, Floats
 from evenhand.sets._nearest import extreme_in_ball, nearest_in_ball
 from evenhand.sets.ball import Ball, ball_of
@@ -58,7 +58,7 @@ def nearest_by_cuts(straight: Polyhedron, curved: Sequence[ConvexSet], z: Floats
 
 def _cut(straight: Polyhedron, curved: Sequence[ConvexSet], best: Callable[[Polyhedron], Floats]) -> Floats:
     """Find the best point of the polyhedron, adding tangents of curved sets until it is almost in all of them."""
-    inside = reduce(Polyhedron.and_also, [_around(c) for c in curved], straight)
+    inside = reduce(Polyhedron.intersect, [_bounding_box(c) for c in curved], straight)
     for _ in range(_CUTS):
         x = best(inside)
         cuts = []
@@ -71,11 +71,11 @@ def _cut(straight: Polyhedron, curved: Sequence[ConvexSet], best: Callable[[Poly
         if not cuts:
             return alternate(straight, curved, x)
         more = Polyhedron(inside.kind, np.array([a for a, _ in cuts]), np.array([b for _, b in cuts]))
-        inside = inside.and_also(more)
+        inside = inside.intersect(more)
     raise InvalidInput("Intersection.parts", f"curved sets that {_CUTS} tangents describe", "others")
 
 
-def _around(part: ConvexSet) -> Polyhedron:
+def _bounding_box(part: ConvexSet) -> Polyhedron:
     low, high = np.full(part.dim, -np.inf), np.full(part.dim, np.inf)
     for i, e in enumerate(np.eye(part.dim)):
         for sign, ends in ((1.0, high), (-1.0, low)):
@@ -119,7 +119,7 @@ class Intersection:
         object.__setattr__(self, "parts", tuple(p for several in parts for p in parts_of(several)))
         if self._straight.is_empty:
             raise InvalidInput("Intersection.parts", "sets that have a point in common", "none")
-        if self._curved:
+        if self._curved_parts:
             try:
                 near = self.project(np.zeros(self.dim))
             except InvalidInput as error:
@@ -135,7 +135,7 @@ class Intersection:
     @property
     def polyhedron(self) -> Polyhedron | None:
         """The inequalities of all parts; None if a part is curved."""
-        return None if self._curved else self._straight
+        return None if self._curved_parts else self._straight
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
         return np.asarray(np.logical_and.reduce([part.contains(z, tolerance) for part in self.parts]))
@@ -143,7 +143,7 @@ class Intersection:
     def project(self, z: Floats) -> Floats:
         points, shape = rows_of("Intersection.project(z)", z, self.dim)
         ball = self._ball
-        if not self._curved:
+        if not self._curved_parts:
             out = self._straight.project(points)
         elif ball is not None:
             straight, centre = self._straight, np.array(ball.centre)
@@ -151,20 +151,20 @@ class Intersection:
             if not found.all():
                 raise InvalidInput("Intersection.project", "parts that have a point in common", "none")
         else:
-            out = np.array([alternate(self._straight, self._curved, row) for row in points])
+            out = np.array([alternate(self._straight, self._curved_parts, row) for row in points])
         return out.reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """Compute the distance, by cuts for norms other than the Euclidean, `(m)->()`."""
-        norm = known_norm("Intersection.distance(norm)", norm)
+        norm = norm_of("Intersection.distance(norm)", norm)
         points, shape = rows_of("Intersection.distance(z)", z, self.dim)
         sides = None if isinstance(norm, str) else self.conic
         if sides is not None:
             out = sides.distance(points, self.project(points), norm)
         elif norm == "euclidean":
             out = length(points - self.project(points), norm)
-        elif self._curved:
-            out = np.array([nearest_by_cuts(self._straight, self._curved, row, norm) for row in points])
+        elif self._curved_parts:
+            out = np.array([nearest_by_cuts(self._straight, self._curved_parts, row, norm) for row in points])
         else:
             out = self._straight.distance(points, norm)
         return np.asarray(out).reshape(shape)
@@ -174,7 +174,7 @@ class Intersection:
         slopes, shape = rows_of("Intersection.support(direction)", direction, self.dim)
         ends = ends_of("Intersection.support", low, high, self.dim)
         ball = self._ball
-        if not self._curved:
+        if not self._curved_parts:
             value, at = self._straight.support(slopes, *ends)
         elif ball is not None:
             inside, centre = self._straight.with_ends(*ends), np.array(ball.centre)
@@ -184,7 +184,7 @@ class Intersection:
             value = (slopes * at).sum(1)
         else:
             inside = self._straight.with_ends(*ends)
-            at = np.array([support_by_cuts(inside, self._curved, row) for row in slopes])
+            at = np.array([support_by_cuts(inside, self._curved_parts, row) for row in slopes])
             value = (slopes * at).sum(1)
         return np.asarray(value).reshape(shape), at.reshape(*shape, self.dim)
 
@@ -207,21 +207,21 @@ class Intersection:
         """All parts in conic form; None if a part has no such form."""
         sides = [_conic_of(part) for part in self.parts]
         known = [s for s in sides if s is not None]
-        return reduce(Conic.and_also, known) if len(known) == len(sides) else None
+        return reduce(Conic.intersect, known) if len(known) == len(sides) else None
 
     @cached_property
     def _straight(self) -> Polyhedron:
         sides = [sides_of(part) for part in self.parts]
-        return reduce(Polyhedron.and_also, [s for s in sides if s is not None], everything("Intersection", self.dim))
+        return reduce(Polyhedron.intersect, [s for s in sides if s is not None], everything("Intersection", self.dim))
 
     @cached_property
-    def _curved(self) -> tuple[ConvexSet, ...]:
+    def _curved_parts(self) -> tuple[ConvexSet, ...]:
         return tuple(part for part in self.parts if sides_of(part) is None)
 
     @cached_property
     def _ball(self) -> Ball | None:
         """The only curved part, if it is a ball and no coordinates are hidden."""
-        only = self._curved[0] if len(self._curved) == 1 and not self._straight.hidden else None
+        only = self._curved_parts[0] if len(self._curved_parts) == 1 and not self._straight.hidden else None
         return ball_of(only)
 
 

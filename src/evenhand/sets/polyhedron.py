@@ -58,9 +58,9 @@ class Polyhedron:
         return int(self.rows.shape[1] - self.dim)
 
     def with_ends(self, low: Floats, high: Floats) -> Polyhedron:
-        return self.and_also(Polyhedron(self.kind, *box_rows(low, high)))
+        return self.intersect(Polyhedron(self.kind, *box_rows(low, high)))
 
-    def and_also(self, other: Polyhedron) -> Polyhedron:
+    def intersect(self, other: Polyhedron) -> Polyhedron:
         """Return the intersection with another polyhedron."""
         first = np.column_stack([self.rows, np.zeros((len(self.rows), other.hidden))])
         gap = np.zeros((len(other.rows), self.hidden))
@@ -101,12 +101,12 @@ class Polyhedron:
     def project(self, z: Floats) -> Floats:
         """Find the nearest point to each row; hidden coordinates are free, by proximal steps, `(m)->(m)`."""
         if not self.hidden:
-            return self._solved(*nearest_points(z, self.rows, self.bounds))
+            return self._solve(*nearest_points(z, self.rows, self.bounds))
         out = np.empty(z.shape)
         for s, row in enumerate(z):
             at, last = np.append(row, np.zeros(self.hidden)), np.inf
             for _ in range(_PASSES):
-                found = self._solved(*nearest_points(at[None], *self._scaled))[0]
+                found = self._solve(*nearest_points(at[None], *self._scaled))[0]
                 gap = float(((found[: self.dim] - row) ** 2).sum())
                 out[s], at = found[: self.dim], np.append(row, found[self.dim :])
                 if gap >= last * (1.0 - 1e-14):
@@ -114,7 +114,7 @@ class Polyhedron:
                 last = gap
         return out
 
-    def _solved(self, found: Floats, active: Ints) -> Floats:
+    def _solve(self, found: Floats, active: Ints) -> Floats:
         if (active == -1).any():
             raise InvalidInput(self.kind, "a set that has points", "contradicting inequalities")
         if (active < 0).any():  # pragma: no cover

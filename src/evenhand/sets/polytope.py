@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.norms import Norm, known_norm, length
+from evenhand.core.norms import Norm, length, norm_of
 from evenhand.core.types import Bools, Floats
 from evenhand.sets.base import Supported, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.halfspaces import Halfspaces, table
@@ -75,7 +75,7 @@ class Polytope:
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """Compute the distance, by HiGHS for norms other than the Euclidean, `(m)->()`."""
         points, shape = rows_of("Polytope.distance(z)", z, self.dim)
-        norm = known_norm("Polytope.distance(norm)", norm)
+        norm = norm_of("Polytope.distance(norm)", norm)
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.norms import Norm, known_norm, length
+from evenhand.core.norms import Norm, length, norm_of
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import positive, whole
 from evenhand.sets._closed_forms import fill, onto_simplex
@@ -57,7 +57,7 @@ class Simplex:
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         """Compute the distance, by HiGHS for norms other than the Euclidean, `(m)->()`."""
-        norm = known_norm("Simplex.distance(norm)", norm)
+        norm = norm_of("Simplex.distance(norm)", norm)
         points, shape = rows_of("Simplex.distance(z)", z, self.dim)
         if not isinstance(norm, str):
             return self.polyhedron.conic.distance(points, self.project(points), norm).reshape(shape)

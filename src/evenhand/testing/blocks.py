@@ -41,7 +41,7 @@ def check_compiled(policy: Policy, environment: Environment, *, rounds: int = 20
     """
     plain, state, _ = _run(policy, environment, rounds, replicas, by_hand=True)
     other, after, played = _run(policy, environment, rounds, replicas, by_hand=False)
-    lasting, left = _lasting(state), _lasting(after)
+    lasting, left = _stored_arrays(state), _stored_arrays(after)
     require(lasting.keys() == left.keys(), "compiled rounds leave the state that Python leaves")
     for path, z in lasting.items():
         same(z, left[path], f"compiled rounds leave the state that Python leaves: {path}")
@@ -64,13 +64,13 @@ def _run(
     blocks = None if by_hand else Blocks(policy, state, world, recorder)
     for first in range(0, steps, _BLOCK):
         advance(policy, state, world, recorder, blocks, range(first, min(first + _BLOCK, steps)))
-        if blocks is not None and blocks.seen is not None:
+        if blocks is not None and blocks.next_views is not None:
             mine = _own(state) & addresses(views(policy, state))
-            require(mine <= addresses(blocks.seen), "after a block the arrays of views are still the state's own")
+            require(mine <= addresses(blocks.next_views), "after a block the arrays of views are still the state's own")
     return recorder.trace(5, True), state, 0 if blocks is None else blocks.played
 
 
-def _lasting(state: PolicyState) -> dict[str, np.ndarray[Any, Any]]:
+def _stored_arrays(state: PolicyState) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays of a state; of receipts, which carry a random token, that they wait."""
     found = dict(flatten(state))
     found[_TOKENS] = found[_TOKENS] > 0

@@ -15,6 +15,7 @@ from evenhand.core.records import Offer, Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.testing.promises import (
     Draw,
+    check_unchanged,
     complete,
     number,
     record,
@@ -23,7 +24,6 @@ from evenhand.testing.promises import (
     snapshot,
     sound_allocation,
     sound_pick,
-    unchanged,
 )
 
 
@@ -124,7 +124,7 @@ def _pick(
     pick = _answer(choice, state, worth, offer, t, u)
     record(pick, Pick, "what `pick` returns")
     require(pick.plays.dtype.kind == "i", f"plays are whole numbers, not {pick.plays.dtype}")
-    unchanged(before, state, "`pick` leaves the state as it is")
+    check_unchanged(before, state, "`pick` leaves the state as it is")
     for z, then in zip(handed, given, strict=True):
         same(z, then, "`pick` leaves what it is handed as it is")
     sound(pick, offer)

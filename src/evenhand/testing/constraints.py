@@ -16,7 +16,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import Constraint, Curved, spans_in
 from evenhand.problem.constraints.statements import state
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
 from evenhand.run.simulation import play
@@ -25,7 +25,7 @@ from evenhand.testing.recipes import Bazaar, Call, calls
 
 
 @dataclass(frozen=True)
-class _Stated:
+class _PlainRows:
     """A constraint that consists of given rows and bounds."""
 
     given: Rows
@@ -35,10 +35,10 @@ class _Stated:
     spends: bool = False
     worst: Literal["low", "high"] = "high"
 
-    def rows(self, problem: Declared) -> Rows:
+    def rows(self, problem: Declarations) -> Rows:
         return self.given
 
-    def bound(self, problem: Declared) -> Floats:
+    def bound(self, problem: Declarations) -> Floats:
         return np.array(self.bounds, float)
 
     def limit(self, horizon: int) -> float:
@@ -71,9 +71,9 @@ def check_recipes(constraint: Constraint, problem: Problem, rounds: int) -> None
         return
     less: list[tuple[Constraint, ...]] = [()] if len(rows) else []
     if curved:
-        less.append((_Stated(rows, bound),))
+        less.append((_PlainRows(rows, bound),))
     name = under.objective.outcomes[0]
-    lenient = _Stated(select(under, (name,)), (1e12,))
+    lenient = _PlainRows(select(under, (name,)), (1e12,))
     for call in calls():
         policy = _policy(call, under)
         if policy is None:
@@ -161,7 +161,7 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
     require(one_each, f"the bound is a finite number for each of {len(rows)} rows, not {bound}")
     close = abs(total - limit * problem.horizon) <= 1e-9 * abs(total)
     require(close or not constraint.spends, "the total of what is spent is the limit times the horizon")
-    run = _made_up(problem)
+    run = _draw_run(problem)
     measured = constraint.measure(run)
     require(np.shape(measured) == run.elapsed.shape, f"measures have shape (G, R), not {np.shape(measured)}")
     per = stated.per(run)
@@ -195,7 +195,7 @@ class _Run(NamedTuple):
         return _Run(self.problem, *(z[:, which].copy() for z in self[1:]))
 
 
-def _made_up(problem: Problem) -> _Run:
+def _draw_run(problem: Problem) -> _Run:
     """Generate averages over the whole ranges of outcomes, with differences between groups from none to large."""
     ids, m = np.arange(_REPLICAS), len(problem.learned)
     found: list[tuple[Floats, ...]] = []

@@ -56,10 +56,10 @@ def _sample(kinds: Ints, luck: Floats, noise: Floats, policy: Floats, model: Flo
     """A log of cases of four kinds, `(N)` each."""
     actions = (luck[:, None] >= CHANCES[kinds].cumsum(1)).sum(1)
     y = MEANS[kinds, actions] + noise
-    return _given(policy[kinds], actions, CHANCES[kinds, actions], y, model[kinds])
+    return _sample_of(policy[kinds], actions, CHANCES[kinds, actions], y, model[kinds])
 
 
-def _given(policy: Floats, actions: Ints, propensities: Floats, y: Floats, predicted: Floats) -> Sample:
+def _sample_of(policy: Floats, actions: Ints, propensities: Floats, y: Floats, predicted: Floats) -> Sample:
     return replace(Sample.of(policy, actions, propensities, y, predicted), groups=GROUPS)
 
 
@@ -97,7 +97,7 @@ def _check_truth(estimator: Estimator, samples: list[Sample], truth: float, poli
 def _check_units(estimator: Estimator, sample: Sample) -> None:
     """Require that value and error follow the unit of y, and the value its zero where weights are 1 on average."""
     one, scaled = _answer(estimator, sample), _answer(estimator, _of_units(sample, 1e3, 0.0))
-    more = _given(sample.policy, sample.actions, sample.propensities, sample.y + 1.0, sample.predicted)
+    more = _sample_of(sample.policy, sample.actions, sample.propensities, sample.y + 1.0, sample.predicted)
     changed = _answer(estimator, more).value != one.value
     require(changed == estimator.corrects, "the value depends on outcomes if the estimator `corrects`, and only then")
     for a, b in zip(one.estimate.pair, scaled.estimate.pair, strict=True):
@@ -108,7 +108,7 @@ def _check_units(estimator: Estimator, sample: Sample) -> None:
     kinds, actions = (np.repeat(z.ravel(), counts) for z in np.indices(CHANCES.shape))
     y = MEANS[kinds, actions] + 0.1 * (np.arange(len(kinds)) % 7)
     policy = POLICY if estimator.unbiased else CHANCES  # weights of 1, which no cap or shrinkage is for
-    level = _given(policy[kinds], actions, CHANCES[kinds, actions], y, MODEL[kinds])
+    level = _sample_of(policy[kinds], actions, CHANCES[kinds, actions], y, MODEL[kinds])
     one, shifted = _answer(estimator, level), _answer(estimator, _of_units(level, 1.0, 5.0))
     off = abs(shifted.value - one.value - 5.0)
     require(off <= _ROUNDING * 10.0, "where weights are 1 on average, the value of y + 5 is 5 more")
@@ -116,12 +116,12 @@ def _check_units(estimator: Estimator, sample: Sample) -> None:
 
 def _of_units(sample: Sample, unit: float, zero: float) -> Sample:
     y, predicted = unit * sample.y + zero, unit * sample.predicted + zero
-    return _given(sample.policy, sample.actions, sample.propensities, y, predicted)
+    return _sample_of(sample.policy, sample.actions, sample.propensities, y, predicted)
 
 
 def _check_order(estimator: Estimator, sample: Sample, order: Ints) -> None:
     s = sample
-    other = _given(s.policy[order], s.actions[order], s.propensities[order], s.y[order], s.predicted[order])
+    other = _sample_of(s.policy[order], s.actions[order], s.propensities[order], s.y[order], s.predicted[order])
     one, found = _answer(estimator, s), _answer(estimator, other)
     same_value = abs(one.value - found.value) <= _ROUNDING * (1.0 + abs(one.value))
     require(same_value, "the value does not depend on the order of rows")
@@ -134,7 +134,7 @@ def _check_order(estimator: Estimator, sample: Sample, order: Ints) -> None:
 def _check_clusters(estimator: Estimator, sample: Sample) -> None:
     """Require that rows that are there twice, as a cluster each, tell no more than once."""
     s, twice = sample, np.repeat(np.arange(len(sample.y)), 2)
-    pairs = _given(s.policy[twice], s.actions[twice], s.propensities[twice], s.y[twice], s.predicted[twice])
+    pairs = _sample_of(s.policy[twice], s.actions[twice], s.propensities[twice], s.y[twice], s.predicted[twice])
     one, found = _answer(estimator, s), _answer(estimator, replace(pairs, clusters=Clusters.of(twice, "pair")))
     for a, b, what in zip(one.estimate.pair, found.estimate.pair, ("value", "error"), strict=True):
         close = abs(a - b) <= _ROUNDING * (1.0 + abs(a))

@@ -17,6 +17,7 @@ from evenhand.problem.rows import Cases
 from evenhand.testing.promises import (
     IDS,
     Draw,
+    check_unchanged,
     complete,
     context_of,
     decision_of,
@@ -26,7 +27,6 @@ from evenhand.testing.promises import (
     same,
     shares_of,
     snapshot,
-    unchanged,
 )
 
 
@@ -80,7 +80,7 @@ def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Fl
             _check_prices(model, state, query, w, u)
             if isinstance(model, Waits) and waits(model):
                 _check_gains(model, state, query, w, u)
-        unchanged(before, state, "`value` leaves the state as it is")
+        check_unchanged(before, state, "`value` leaves the state as it is")
         x = take(draw(3, 2, n) * (draw(4, 2, n) < 0.7))
         seen = (draw(5, 2, m) < 0.9) & (draw(7, 2, 1) < 0.8)
         y = np.where(seen, draw(6, 2, m) < 0.5, 0.0)
@@ -196,7 +196,7 @@ def _goal_run(
             reading.append(_check_room(limits, state, context, decision))
         if compares is not None:
             reading.append(compares.compared(state).reshape(count, -1).copy())
-        unchanged(before, state, "`price`, `room` and `fits` leave the state as it is")
+        check_unchanged(before, state, "`price`, `room` and `fits` leave the state as it is")
         readings.append(np.concatenate(reading, 1))
         y = low + (high - low) * draw(3, plays, len(low))
         counted = decision.counted[:, None, None]

@@ -51,7 +51,7 @@ def snapshot(state: object) -> dict[str, tuple[tuple[int, ...], bytes]]:
     return {path: (z.shape, z.tobytes()) for path, z in arrays}
 
 
-def unchanged(before: dict[str, tuple[tuple[int, ...], bytes]], state: object, promise: str) -> None:
+def check_unchanged(before: dict[str, tuple[tuple[int, ...], bytes]], state: object, promise: str) -> None:
     """Require that a state has not changed since a snapshot."""
     after = snapshot(state)
     require(before.keys() == after.keys(), promise)
@@ -59,7 +59,7 @@ def unchanged(before: dict[str, tuple[tuple[int, ...], bytes]], state: object, p
     require(not changed, f"{promise}: {', '.join(changed)}")
 
 
-def alone(record: Any, i: int) -> Any:
+def select_replica(record: Any, i: int) -> Any:
     """Select the part of a record that belongs to one replica; arrays whose first axis is 1 belong to all."""
 
     def cut(z: Any) -> Any:
@@ -125,10 +125,10 @@ def sound_pick(pick: Pick, offer: Offer, count: int) -> None:
     chance = lottery[some, plays[some, 0]]
     require(not (np.abs(stated - chance) > 1e-9).any(), "the propensity of the first play is its chance")
     for r in range(len(plays)):
-        _fitting(plays[r], playable[r], offer.worst[r if len(offer.worst) > 1 else 0], offer.left[r])
+        _check_fit(plays[r], playable[r], offer.worst[r if len(offer.worst) > 1 else 0], offer.left[r])
 
 
-def _fitting(plays: Ints, playable: Bools, worst: Floats, left: Floats) -> None:
+def _check_fit(plays: Ints, playable: Bools, worst: Floats, left: Floats) -> None:
     """Require plays that are playable and fit together, and no empty place if one more fits, `(P),(A),(A,d),(d)`."""
     rest, slack = playable.copy(), 1e-9 * np.abs(left)
     for a in plays:

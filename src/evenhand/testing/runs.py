@@ -19,15 +19,15 @@ from evenhand.policy import checks
 from evenhand.policy.policy import Policy
 from evenhand.testing.promises import (
     IDS,
-    alone,
+    check_unchanged,
     complete,
     record,
     require,
     same,
     same_records,
+    select_replica,
     snapshot,
     sound_plays,
-    unchanged,
 )
 
 
@@ -74,8 +74,8 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
     for i, replica in enumerate(IDS):
         for step, solo in enumerate(_run(policy, environment, np.array([replica]), steps)):
             whole = together[step]
-            same_records(alone(whole.context, i), solo.context, "a context does not depend on the batch")
-            same_records(alone(whole.taken, i), solo.taken, "what is taken does not depend on the batch")
+            same_records(select_replica(whole.context, i), solo.context, "a context does not depend on the batch")
+            same_records(select_replica(whole.taken, i), solo.taken, "what is taken does not depend on the batch")
             mine = [a for a in whole.arrivals if not in_parts or _brings(a, i)]
             own = [a for a in solo.arrivals if not in_parts or _brings(a, 0)]
             require(len(mine) == len(own), "outcomes arrive alike in a batch and alone")
@@ -105,7 +105,9 @@ def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) 
         same(d.counted, (d.plays[:, 0] >= 0).astype(float), "a round counts where something is played")
     for i, replica in enumerate(IDS):
         for step, solo in enumerate(_run(policy, environment, np.array([replica]), rounds)):
-            same_records(alone(together[step].decision, i), solo.decision, f"replica {replica} acts as it does alone")
+            same_records(
+                select_replica(together[step].decision, i), solo.decision, f"replica {replica} acts as it does alone"
+            )
     restless = list(_run(policy, environment, IDS, rounds, disturb=True))
     for a, b in zip(together, restless, strict=True):
         same_records(
@@ -138,7 +140,7 @@ def _run(policy: Policy, environment: Environment, ids: Ints, rounds: int, distu
         context = world.context(step)
         before = snapshot(state)
         decision = policy.decide(state, context)
-        unchanged(before, state, "`decide` leaves the state as it is")
+        check_unchanged(before, state, "`decide` leaves the state as it is")
         if disturb and step % 7 == 3:
             policy.commit(state, context, decision._replace(counted=np.zeros(len(ids))))
         if disturb and step == rounds // 2:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 from evenhand.live.log.events import Conflict, Event, Kind, digest
-from evenhand.live.log.store import Clocked, Store, Transaction
+from evenhand.live.log.store import ClockTransaction, Store, Transaction
 from evenhand.testing.promises import complete, require
 
 _NAMES = ("one", "two 'quoted' \"twice\"; --", "名前 é 😀", "two\nlines\tand a tab", "%_", " one ", "ONE")
@@ -33,7 +33,7 @@ def check_store(make: Callable[[], Store]) -> None:
     >>> check_store(MemoryStore)
     """
     complete(make(), Store)
-    for check in (_order, _clock, _reading, _refusals, _rollback, _names, _snapshots, _threads):
+    for check in (_order, _clock, _check_reading, _refusals, _rollback, _names, _snapshots, _threads):
         check(make())
 
 
@@ -63,12 +63,12 @@ def _order(store: Store) -> None:
 def _clock(store: Store) -> None:
     _fill(store, "one")
     with store.write("one") as log:
-        if isinstance(log, Clocked):
+        if isinstance(log, ClockTransaction):
             log.distrust()
             require(log.clock <= log.now, "the time of a transaction is at least that of the clock")
 
 
-def _reading(store: Store) -> None:
+def _check_reading(store: Store) -> None:
     _fill(store, "one")
     _fill(store, "other")
     everything = list(store.scan("one"))

@@ -47,7 +47,7 @@ def utility(curves: Curves, a: int, x: float) -> float:
         return float(size[a] * math.log1p(x / size[a]))
     if kind[a] == 2:
         return float(math.expm1(size[a] * math.log1p(x)) / size[a])
-    return between(knots, values, a, x)
+    return interpolate(knots, values, a, x)
 
 
 @kernel
@@ -83,7 +83,7 @@ def draw_arm(weight: Floats, u: float) -> tuple[int, float]:
 
 
 @kernel
-def between(knots: Floats, values: Floats, a: int, x: float) -> float:
+def interpolate(knots: Floats, values: Floats, a: int, x: float) -> float:
     """Evaluate a piecewise linear function at x; it is flat after the last knot."""
     if x >= knots[a, -1]:
         return float(values[a, -1])

@@ -63,7 +63,7 @@ class ContinuousGreedy:
 
 
 @kernel
-def _drawn_or_none(x: Floats, u: float) -> int:
+def _draw_or_none(x: Floats, u: float) -> int:
     """Draw an arm with probabilities x, -1 with the remaining probability, `(A),()->()`."""
     for a in range(len(x)):
         u -= x[a]
@@ -88,7 +88,7 @@ def _allocate(
             for _ in range(samples):
                 sums[:] = 0.0
                 for i in range(users):
-                    arm[i] = _drawn_or_none(times[i] / steps, u[r, at])
+                    arm[i] = _draw_or_none(times[i] / steps, u[r, at])
                     at += 1
                     if arm[i] >= 0:
                         sums[arm[i]] += value[r, i, arm[i]]

@@ -13,7 +13,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
-from evenhand.welfare.linear_program import alone, relaxation
+from evenhand.welfare.linear_program import relaxation, select_round
 
 
 class Solution(NamedTuple):
@@ -66,7 +66,7 @@ class Exact:
 
         arms, gap = np.full(case.value.shape[:2], -1), np.zeros(len(case.value))
         for r in range(len(arms)):
-            p = relaxation(alone(case, r), curves)
+            p = relaxation(select_round(case, r), curves)
             _, i, a = p.pairs
             n, fills = len(i), case.value.shape[2]
             whole = np.zeros(len(p.gain), np.int64)

@@ -140,14 +140,14 @@ def solve_relaxation(case: Round, curves: Curves) -> Relaxation:
     count, _, arms = case.value.shape
     value, chances, prices = np.zeros(count), np.zeros(case.value.shape), np.zeros((count, arms))
     for r in range(count):
-        program = relaxation(alone(case, r), curves)
+        program = relaxation(select_round(case, r), curves)
         value[r], x, prices[r] = solve(program)
         _, i, a = program.pairs
         chances[r, i, a] = x
     return Relaxation(value, chances, prices)
 
 
-def alone(case: Round, r: int) -> Round:
+def select_round(case: Round, r: int) -> Round:
     """Select the round of one replica."""
     return case._replace(value=case.value[r : r + 1], bonus=case.bonus[r : r + 1], eligible=case.eligible[r : r + 1])
 

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import one_of, whole
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.measures import Reading
 from evenhand.problem.problem import Problem
 from evenhand.welfare._kernels import utility
@@ -74,7 +74,7 @@ class Satisfaction:
             raise InvalidInput("Satisfaction.name", "a text that is not empty", repr(self.name))
         curves_of("Satisfaction.curve", self.curve, self.arms)
 
-    def on(self, problem: Declared) -> Reading:
+    def on(self, problem: Declarations) -> Reading:
         if self.of not in problem.observed:
             expected = f"one of the outcomes {list(problem.observed)} that are observed"
             raise InvalidInput("Satisfaction.of", expected, repr(self.of))

@@ -9,8 +9,8 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.fold import fold
 from evenhand.live.fold.fold import Fold
-from evenhand.live.log.events import digest, read, sealed
-from evenhand.live.log.packing import apart
+from evenhand.live.log.events import digest, read, seal_of
+from evenhand.live.log.packing import split
 from evenhand.live.stores.memory import MemoryStore
 
 SHOP = eh.Problem(
@@ -89,11 +89,11 @@ def changed(store, kind, number, change):
     """The same log with one event that is another, and with hashes that were made anew."""
     events = store._books["shop"].events
     i = [e.seq for e in events if e.kind == kind][number] - 1
-    event, (body, own) = events[i], apart(change(read(events[i])))
+    event, (body, own) = events[i], split(change(read(events[i])))
     events[i] = event._replace(body=json.dumps(body))
     if event.seal:
         own = json.dumps(own)
-        events[i] = events[i]._replace(own=own, seal=sealed(event.salt, event.key, own))
+        events[i] = events[i]._replace(own=own, seal=seal_of(event.salt, event.key, own))
     for k in range(i, len(events)):
         events[k] = events[k]._replace(hash=digest(events[k], events[k - 1].hash if k else b""))
     return events[i].seq

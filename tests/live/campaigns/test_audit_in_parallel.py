@@ -10,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.fold import recomputation, snapshots
-from evenhand.live.fold.snapshots import apart, dump
+from evenhand.live.fold.snapshots import dump, largest_difference
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.worker import Worker
 from evenhand.run import parallel
@@ -206,17 +206,17 @@ def test_states_differ_by_their_numbers_and_in_anything_else_wholly():
     campaign.decide(CASE, key="a")
     fold = campaign._worker.fold
     blob = dump(fold)
-    assert apart(blob, blob) == 0.0
+    assert largest_difference(blob, blob) == 0.0
     (ref,) = fold.pending
     due, decision = fold.pending.due(ref), fold.pending.pop(ref, ())
     fold.pending.add(ref, decision._replace(id=np.add(decision.id, (0, 1, 0))), due)
-    assert apart(blob, dump(fold)) == 0.0  # tokens are random
+    assert largest_difference(blob, dump(fold)) == 0.0  # tokens are random
     fold.pending.add(ref, decision._replace(propensities=decision.propensities - 1e-9), due)
-    assert 0 < apart(blob, dump(fold)) <= 1e-9
+    assert 0 < largest_difference(blob, dump(fold)) <= 1e-9
     fold.pending.add(ref, decision, due + 1)
-    assert apart(blob, dump(fold)) == np.inf
+    assert largest_difference(blob, dump(fold)) == np.inf
     fold.pending.drop(ref)
-    assert apart(blob, dump(fold)) == np.inf
+    assert largest_difference(blob, dump(fold)) == np.inf
 
 
 @pytest.mark.parametrize("other", [-np.inf, np.nan, 1.0])

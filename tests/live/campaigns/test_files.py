@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.commands import audit_files, policies
 from evenhand.live.campaigns.files import Rows
-from evenhand.live.fold.column_encoder import Text, of_file, of_log, of_stored
+from evenhand.live.fold.column_encoder import Text, of_file, of_log, policy_of_campaign
 from evenhand.live.log.events import encode
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
@@ -53,7 +53,7 @@ def check_rows(log, file, most=10**9):
     world = environment(spec.problem(encoded.levels), encoded)
     stated = of_log(Text.of(file), log)
     kept = json.loads(encode(stated.coded.to_dict()))
-    for coded in (stated.coded, of_stored(kept).coded):
+    for coded in (stated.coded, policy_of_campaign(kept).coded):
         for i, case in enumerate(cases(log, spec)):
             if i == most:
                 break

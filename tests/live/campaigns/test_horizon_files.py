@@ -9,7 +9,7 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.commands import policies
 from evenhand.live.http import app
-from evenhand.live.http.start import Opening, _noted
+from evenhand.live.http.start import OpenOptions, _open_with_notes
 from evenhand.live.log.events import read
 from evenhand.live.log.life import Life
 from evenhand.live.stores.memory import MemoryStore
@@ -20,7 +20,7 @@ from tests.replay.shop import write
 
 HARD = STATED.replace("[[budget]]", "[[budget]]\nhard = true")
 SPENDS = STATED.replace("[[budget]]", "[[budget]]\nhard = false")
-NEW = Opening(log_path=None, learn=False, switch=False)
+NEW = OpenOptions(log_path=None, learn=False, switch=False)
 
 
 def goes_on(text):
@@ -36,7 +36,7 @@ def test_a_problem_file_says_what_follows_the_horizon_of_a_new_campaign(tmp_path
         campaign.decide({"age": 33, "town": "north"}, key=f"{i}")
     assert read(list(campaign.events())[-1])["late"] == 1
     campaign.change(after="stop", **ANNA)
-    assert _noted(file, store, "post", NEW, None).life.after == "stop"
+    assert _open_with_notes(file, store, "post", NEW, None).life.after == "stop"
     told = "note: after = 'go on' of problem.toml is not used: the campaign has 'stop', which `evenhand change --after`"
     assert told in capsys.readouterr().err
     each = policies(store, "post")
@@ -45,13 +45,13 @@ def test_a_problem_file_says_what_follows_the_horizon_of_a_new_campaign(tmp_path
 
 def test_serve_says_it_before_the_problem_file(tmp_path, capsys):
     store, (_, file) = MemoryStore(), write(tmp_path, [], goes_on(HARD))
-    assert _noted(file, store, "post", replace(NEW, after="stop"), None).life.after == "stop"
+    assert _open_with_notes(file, store, "post", replace(NEW, after="stop"), None).life.after == "stop"
     assert "note" not in capsys.readouterr().err
-    assert _noted(file, store, "post", replace(NEW, after="nothing"), None).life.after == "stop"
+    assert _open_with_notes(file, store, "post", replace(NEW, after="nothing"), None).life.after == "stop"
     assert "note: --after nothing is not used: the campaign has stop" in capsys.readouterr().err
     write(tmp_path, [], HARD)
-    assert _noted(file, store, "other", NEW, None).life.after == "nothing"
-    assert _noted(file, store, "third", replace(NEW, after="go on"), None).life.after == "go on"
+    assert _open_with_notes(file, store, "other", NEW, None).life.after == "nothing"
+    assert _open_with_notes(file, store, "third", replace(NEW, after="go on"), None).life.after == "go on"
     assert "after" not in capsys.readouterr().err
 
 

@@ -9,7 +9,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.commands import policies
 from evenhand.live.campaigns.history import History
-from evenhand.live.fold.cases import Named
+from evenhand.live.fold.cases import NameEncoder
 from evenhand.live.fold.phases import Phase
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.saving import flatten
@@ -82,7 +82,7 @@ def test_a_log_that_is_folded_anew_has_the_model_and_the_contexts_of_an_adopted_
     worker = campaign._worker
     events = [e for e in campaign.events() if e.kind != "opened"]
     anew = worker.folding.base._replace(body=worker.folding.base.body.replace(OLD.fingerprint(), NEW.fingerprint()))
-    worker.folding.phases.give(Phase(NEW, Named(NEW)))
+    worker.folding.phases.give(Phase(NEW, NameEncoder(NEW)))
     folded = replace(worker.folding, base=anew).of(lambda after: [e for e in (anew, *events) if e.seq > after]).state
     for (path, a), (_, b) in zip(flatten(adopted.model), flatten(folded.model), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=path)

@@ -19,7 +19,7 @@ from evenhand.live.campaigns import seals
 from evenhand.live.campaigns.backups import backup, restore
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.fold.column_encoder import Text, of_file
-from evenhand.live.fold.corrections import Anew, Books
+from evenhand.live.fold.corrections import Books, SwitchFold
 from evenhand.live.fold.recomputation import _State
 from evenhand.live.fold.snapshots import dump
 from evenhand.live.log.events import is_erased, read
@@ -382,7 +382,7 @@ def raced(monkeypatch, kind, once):
     monkeypatch.setattr(kind, "go_on", go_on)
 
 
-@pytest.mark.parametrize("kind", [Anew, Books])
+@pytest.mark.parametrize("kind", [SwitchFold, Books])
 @pytest.mark.parametrize("meanwhile", ["sealed", "erased"])
 def test_a_switch_that_others_seal_or_erase_beside(kind, meanwhile, tmp_path, monkeypatch):
     store = MemoryStore()
@@ -409,7 +409,7 @@ def test_a_seal_that_another_policy_learns_beside_is_planned_again(tmp_path, mon
     seal(shop, tmp_path, 8)
     decide(shop, range(10, 20))
     shop, other = (eh.Campaign.open(store, "shop", z) for z in ([RIDGE, POLICY], POLICY))
-    written, times = seals._written, []
+    written, times = seals._draft, []
 
     @contextmanager
     def slow(*arguments):
@@ -419,7 +419,7 @@ def test_a_seal_that_another_policy_learns_beside_is_planned_again(tmp_path, mon
             times.append(1)
             yield draft
 
-    monkeypatch.setattr(seals, "_written", slow)
+    monkeypatch.setattr(seals, "_draft", slow)
     assert str(seal(shop, tmp_path, 30)).startswith("nothing to move")
     store._kept.clear()
     eh.Campaign.open(store, "shop", [POLICY, RIDGE])

@@ -291,7 +291,7 @@ def test_a_worker_that_starts_during_an_erasure_begins_again(place, monkeypatch)
 
 def test_a_server_that_starts_waits_for_its_turn(place, served, monkeypatch, capsys):
     file, store = place
-    opened, times = start.open_stated, []
+    opened, times = start.open_with_settings, []
 
     def busy(*arguments, **more):
         times.append(arguments)
@@ -299,7 +299,7 @@ def test_a_server_that_starts_waits_for_its_turn(place, served, monkeypatch, cap
             raise Busy("another worker is at work")
         return opened(*arguments, **more)
 
-    monkeypatch.setattr(start, "open_stated", busy)
+    monkeypatch.setattr(start, "open_with_settings", busy)
     monkeypatch.setattr(start, "_PAUSE", 0.0)
     assert main(["serve", str(file), "--store", store]) == 0
     assert capsys.readouterr().err == "note: it is tried again: another worker is at work\n" * 2

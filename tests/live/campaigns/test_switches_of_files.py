@@ -10,7 +10,7 @@ from evenhand.cli import main
 from evenhand.live.campaigns.commands import policies
 from evenhand.live.campaigns.history import History
 from evenhand.live.fold.column_encoder import Text, of_file
-from evenhand.live.fold.limits import used_up
+from evenhand.live.fold.limits import exhausted_budgets
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.campaigns.test_files import INTERACTIONS, STATED
@@ -223,9 +223,9 @@ def test_a_budget_without_a_total_at_present_is_used_up_once_something_is_spent(
     status = campaign.status()
     nothing = replace(status.accounts["post"], total=0.0)
     assert nothing.spent == nothing.held == 0.0
-    assert used_up(replace(status, accounts={"post": nothing})) == []
+    assert exhausted_budgets(replace(status, accounts={"post": nothing})) == []
     for more in ({"spent": 1.0}, {"held": 1.0}):
-        (told,) = used_up(replace(status, accounts={"post": replace(nothing, **more)}))
+        (told,) = exhausted_budgets(replace(status, accounts={"post": replace(nothing, **more)}))
         assert told.startswith("budget post: 1 of 0 is spent and held")
 
 

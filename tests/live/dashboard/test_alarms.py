@@ -294,4 +294,4 @@ def test_only_where_there_is_a_budget_and_nothing_was_learned_from_a_log():
     for limits, taught, found in ((problem.subject_to, None, 1), ((), None, 0), (problem.subject_to, "a log", 0)):
         policy = SimpleNamespace(problem=replace(problem, subject_to=limits))
         other = SimpleNamespace(policy=policy, terms=SimpleNamespace(taught=taught))
-        assert len(list(told._untried(other, tally))) == found
+        assert len(list(told._unknown_actions(other, tally))) == found

@@ -7,7 +7,7 @@ import numpy as np
 import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.dashboard.axis import Axis
-from evenhand.live.dashboard.charts import Across
+from evenhand.live.dashboard.charts import HorizontalAxis
 from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.stores.memory import MemoryStore
@@ -49,7 +49,7 @@ def test_a_campaign_of_hours_counts_rounds():
     found = axis(campaign(hours=20))
     assert (found.start, found.last, found.unit) == (None, 100.0, "rounds")
     assert found.ends == found.rounds == [float(i) for i in range(1, 11)]
-    assert (found.written(12.0), found.about(12.4)) == ("12", "at round 12")
+    assert (found.format(12.0), found.about(12.4)) == ("12", "at round 12")
 
 
 def test_a_campaign_of_days_has_dates_and_an_end_at_its_present_rate():
@@ -58,8 +58,8 @@ def test_a_campaign_of_days_has_dates_and_an_end_at_its_present_rate():
     np.testing.assert_allclose(found.ends, np.arange(1, 11) / 2, atol=1e-9)
     assert np.isclose(found.last, 50.0)  # 10 of 100 rounds took 5 days
     assert found.rounds == [float(i) for i in range(1, 11)]
-    assert (found.written(1.5), found.about(1.6)) == ("2026-04-01", "about 2026-04-01")
-    assert [words for _, words in found.across().marks()] == ["31 Mar", "1 Apr", "2 Apr", "3 Apr", "4 Apr"]
+    assert (found.format(1.5), found.about(1.6)) == ("2026-04-01", "about 2026-04-01")
+    assert [words for _, words in found.horizontal().marks()] == ["31 Mar", "1 Apr", "2 Apr", "3 Apr", "4 Apr"]
 
 
 def test_a_plan_of_rounds_is_drawn_over_the_days_that_they_took():
@@ -77,13 +77,13 @@ def test_a_problem_with_dates_goes_by_its_own_clock():
     found = axis(opened())
     assert found.start == datetime(2026, 12, 14)
     assert found.last == 3.0
-    assert found.written(found.here) == "2026-12-15 21:36"  # when the last decisions expired
+    assert found.format(found.here) == "2026-12-15 21:36"  # when the last decisions expired
 
 
 def test_hours_and_months_get_marks_that_fit():
     start = datetime(2026, 3, 30, 12)
-    assert [w for _, w in Across(last=1.5, start=start).marks()] == ["12:00", "31 Mar", "12:00", "1 Apr"]
-    months = Across(last=200.0, start=start).marks()
+    assert [w for _, w in HorizontalAxis(last=1.5, start=start).marks()] == ["12:00", "31 Mar", "12:00", "1 Apr"]
+    months = HorizontalAxis(last=200.0, start=start).marks()
     assert 3 <= len(months) <= 5
     assert all(0.0 <= x <= 200.0 for x, _ in months)
-    assert Across(last=0.0).marks() == [(0.0, "round 0")]
+    assert HorizontalAxis(last=0.0).marks() == [(0.0, "round 0")]

@@ -47,7 +47,7 @@ def plan(budget, **other):
 )  # fmt: skip
 def test_the_plan_follows_the_forecast_and_the_allowances(budget, times, amounts):
     found = plan(budget)
-    assert not found.even
+    assert not found.is_even
     np.testing.assert_allclose([found.at(t) for t in times], amounts, atol=1e-9)
 
 

@@ -11,7 +11,7 @@ import evenhand as eh
 from evenhand.core.errors import EvenhandWarning
 from evenhand.live import Campaign
 from evenhand.live.dashboard import streak as of_streak, tally as of_tally
-from evenhand.live.dashboard.alarms import raised
+from evenhand.live.dashboard.alarms import all_alarms
 from evenhand.live.dashboard.streak import Streak, rooms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http import app
@@ -65,7 +65,7 @@ def tallied(campaign):
 
 def locked_in(campaign, tally=None):
     tally = tallied(campaign) if tally is None else tally
-    return [alarm.text for alarm in raised(campaign, campaign.status(), tally) if alarm.name == "locked_in"]
+    return [alarm.text for alarm in all_alarms(campaign, campaign.status(), tally) if alarm.name == "locked_in"]
 
 
 def test_a_campaign_that_is_locked_in_says_so_everywhere():
@@ -248,7 +248,7 @@ def test_the_count_is_that_of_the_decisions_one_by_one():
         if run:
             assert (streak.action, streak.first, streak.last) == (run[0][1], run[-1][0], run[0][0])
             for name in "abc":
-                assert streak.passed(name) == sum(offered is None or name in offered for _, _, offered, _ in run)
+                assert streak.n_offered(name) == sum(offered is None or name in offered for _, _, offered, _ in run)
 
 
 @pytest.mark.parametrize(("rounds", "before", "found"), [(19, 0, False), (20, 20, True), (20, 21, False)])

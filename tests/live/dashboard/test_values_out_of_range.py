@@ -6,7 +6,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.live import Campaign
-from evenhand.live.fold.cases import Named
+from evenhand.live.fold.cases import NameEncoder
 from evenhand.live.http import app
 from evenhand.logs.columns import Names
 from evenhand.logs.units import Units
@@ -72,7 +72,7 @@ def test_levels_that_count_as_others_are_counted():
         campaign.decide({"age": 20, "channel": channel, "town": "A"}, key=channel)
     assert campaign.report()["clipped"] == {"age": 0, "channel": 2}
     strict = replace(shop, features=(replace(channels, other=None),))
-    assert Named(eh.resolving(strict, eh.PerAction.of(strict))).ranged == []
+    assert NameEncoder(eh.resolving(strict, eh.PerAction.of(strict))).ranged == []
 
 
 def test_columns_of_a_log_are_clipped_to_its_range():

@@ -41,7 +41,7 @@ def same(one, other):
         assert y.flags.carray  # kernels are compiled for what may be written to
 
 
-@pytest.mark.parametrize("again", [lambda z: z, Backlog.copied, lambda z: Backlog.of(z.arrays())])
+@pytest.mark.parametrize("again", [lambda z: z, Backlog.copy, lambda z: Backlog.of(z.arrays())])
 def test_decisions_come_back_bit_for_bit_in_their_order(again):
     """Of several shapes, such as before and after actions were appended."""
     waiting, all_made = Backlog(), {10 * i: made(i, carried=3 * (i % 2)) for i in range(1, 40)}
@@ -65,7 +65,7 @@ def test_decisions_come_back_bit_for_bit_in_their_order(again):
 def test_a_copy_changes_apart():
     one = Backlog()
     one.add(1, made(1), due=7)
-    other = one.copied()
+    other = one.copy()
     other.expire(1, "release")
     other.add(2, made(2, carried=2), due=8)
     one.add(3, made(3, carried=5), due=9)
@@ -84,7 +84,7 @@ def test_a_waiting_decision_takes_500_bytes_of_memory_and_of_a_snapshot():
         for i, decision in enumerate(each):
             empty.add(10**6 + i, decision, due=1_900_000_000 * 10**6 + i)
         taken = tracemalloc.get_traced_memory()[0] - before
-        copied = empty.copied()
+        copied = empty.copy()
         with_copy = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()

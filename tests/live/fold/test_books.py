@@ -351,7 +351,7 @@ def test_a_problem_file_with_an_action_more_and_one_of_another_recipe(tmp_path, 
     assert campaign.policy.problem.actions == ("none", "a", "b", "c")
     fold = campaign._worker.fold
     now = fold.encoder.context({"age": 44, "town": "north"}, None, None).features
-    before = campaign._worker.before(fold.seq)  # the late outcome
+    before = campaign._worker.fold_before(fold.seq)  # the late outcome
     np.testing.assert_array_equal(fold.policy.model.value(before.state.model, now, w, none).mean[..., :3], said)
     other = more.replace("[policy]", '[policy]\nname = "resolving"').replace("step = 0.01\n", "")
     with serving(app(campaign, token=TOKEN)) as client:

@@ -133,7 +133,7 @@ def test_a_snapshot_of_what_no_mark_confirms_is_not_used(slow):
     ids = lived(one, 100)
     revised(one, ids[0])
     worker = one._worker
-    learning = corrections.Again(worker.folding, worker.fold)
+    learning = corrections.CorrectionFold(worker.folding, worker.fold)
     while not learning.is_near(worker.fold.seq):
         learning.turn(worker.fold.seq)
     store._kept.clear()

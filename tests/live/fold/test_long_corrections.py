@@ -6,7 +6,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live.fold import corrections
-from evenhand.live.fold.corrections import QUIET, Again, is_due
+from evenhand.live.fold.corrections import QUIET, CorrectionFold, is_due
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect_to_read
@@ -141,10 +141,10 @@ def test_what_was_folded_again_is_of_no_log_that_is_shorter():
     campaign = opened(MemoryStore())
     revised(campaign, lived(campaign, 40)[0])
     worker = campaign._worker
-    learning = Again(worker.folding, worker.fold)
+    learning = CorrectionFold(worker.folding, worker.fold)
     learning.turn(worker.fold.seq)
     assert learning.is_of(worker.fold)
-    assert not learning.is_of(worker.before(worker.fold.seq))
+    assert not learning.is_of(worker.fold_before(worker.fold.seq))
 
 
 def test_an_erasure_does_not_wait_forever(monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign, Conflict
-from evenhand.live.fold.corrections import Again, Anew
+from evenhand.live.fold.corrections import CorrectionFold, SwitchFold
 from evenhand.live.fold.fold import Fold
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
@@ -37,14 +37,14 @@ CASE = {"age": 30}
 @pytest.fixture
 def meanwhile(monkeypatch):
     """What others do each time that the log was folded."""
-    found, go_on = [], Anew.go_on
+    found, go_on = [], SwitchFold.go_on
 
     def with_others(anew):
         go_on(anew)
         if found:
             found.pop(0)()
 
-    monkeypatch.setattr(Anew, "go_on", with_others)
+    monkeypatch.setattr(SwitchFold, "go_on", with_others)
     return found
 
 
@@ -133,7 +133,7 @@ def test_what_another_worker_began_to_learn_before_it_is_given_up(meanwhile):
         assert two.relearn()
         revised(two, ids[4])
         worker = two._worker
-        worker._again = learning = Again(worker.folding, worker.fold)
+        worker._again = learning = CorrectionFold(worker.folding, worker.fold)
         while not learning.is_near(worker.fold.seq):
             learning.turn(worker.fold.seq)
 
@@ -276,10 +276,10 @@ def test_a_process_that_is_killed_meanwhile_holds_nobody_and_leaves_no_trace(tmp
 
 def test_a_server_answers_all_others_while_a_switch_is_asked_for(tmp_path, monkeypatch):
     """The fold ends only once the others were answered."""
-    file, answered, go_on = tmp_path / "post.toml", threading.Event(), Anew.go_on
+    file, answered, go_on = tmp_path / "post.toml", threading.Event(), SwitchFold.go_on
     file.write_text(STATED)
     campaign = eh.live.open_campaign(MemoryStore(), "post", file)
-    monkeypatch.setattr(Anew, "go_on", lambda anew: [answered.wait(LONG), go_on(anew)])
+    monkeypatch.setattr(SwitchFold, "go_on", lambda anew: [answered.wait(LONG), go_on(anew)])
     with serving(app(campaign, token=TOKEN)) as client:
         client.headers["Authorization"] = f"Bearer {TOKEN}"
         said, problem = [], {"problem": with_action(STATED), "by": "Ada", "why": "one more"}

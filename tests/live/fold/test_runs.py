@@ -130,8 +130,8 @@ def same(one, other):
 def test_runs_leave_the_state_of_single_events(policy, seed, entered, monkeypatch):
     monkeypatch.setattr("evenhand.live.fold.runs._FEW", 3)
     single, runs, fold, fold_all = Log(policy, seed).folds()
-    plans, plan = [], entering.Entering._plan
-    monkeypatch.setattr(entering.Entering, "_plan", lambda *told: plans.append(plan(*told)))
+    plans, plan = [], entering.StepEntry._plan
+    monkeypatch.setattr(entering.StepEntry, "_plan", lambda *told: plans.append(plan(*told)))
     fold()
     fold_all()
     same(single, runs)

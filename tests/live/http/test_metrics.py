@@ -13,12 +13,12 @@ import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.campaigns.tokens import ROLES, Token
 from evenhand.live.http import app
-from evenhand.live.http.answers import Refused
+from evenhand.live.http.answers import Refusal
 from evenhand.live.http.commits import Commits
 from evenhand.live.http.metrics import ENDS, Requests, metrics
 from evenhand.live.http.places import Place
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.service import Served
+from evenhand.live.http.service import CampaignService
 from evenhand.live.log.events import Busy
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.http_campaign import CASE, SHOP, asked, opened, serving
@@ -51,7 +51,7 @@ def test_requests_of_other_campaigns_and_tokens_are_left_out():
     ]
     for token in tokens:
         quotas.charge(token, 1)
-        with pytest.raises(Refused):
+        with pytest.raises(Refusal):
             quotas.charge(token, 1)
     text = metrics({"shop": []}, requests, quotas)
     own = {'campaign="shop",route="/decide",status="200"', 'route="/decide",status="200"', 'route="other",status="200"'}
@@ -64,7 +64,7 @@ def test_refusals_are_counted_by_name_where_the_quota_of_a_token_changes():
     for quota in (1, 2):
         token = Token(name="till", sha256="0" * 64, roles=ROLES, decisions_per_minute=quota)
         quotas.charge(token, quota)
-        with pytest.raises(Refused):
+        with pytest.raises(Refusal):
             quotas.charge(token, 1)
     text = metrics({"shop": []}, Requests(["shop"]), quotas)
     assert re.findall(r"^evenhand_quota_refusals_total.*$", text, re.MULTILINE) == [
@@ -129,11 +129,11 @@ def test_the_age_of_the_latest_backup_is_that_of_the_newest_whole_file_of_their_
 def test_events_without_a_snapshot_and_corrections_that_are_not_learned_have_an_age(monkeypatch):
     clock = [2_000_000_000 * 10**6]
     campaign = Campaign.open(MemoryStore(now=lambda: clock[0]), "shop", eh.resolving(SHOP, eh.PerAction.of(SHOP)))
-    served = Served(campaign)
+    served = CampaignService(campaign)
 
     def ages():
         monkeypatch.setattr("evenhand.live.http.metrics.now", lambda: clock[0] / 1e6)
-        text = metrics({"shop": asyncio.run(served.standing())}, Requests(["shop"]), Quotas())
+        text = metrics({"shop": asyncio.run(served.metrics())}, Requests(["shop"]), Quotas())
         return [values(text, name)[""] for name in ("unsaved_events", "unsaved_seconds", "unlearned_seconds")]
 
     clock[0] += 5 * 10**6
@@ -163,11 +163,11 @@ def test_the_queue_counts_calls_that_wait(tmp_path):
     first = commits.submit([slow])
     assert inside.wait(LONG)
     rest = [commits.submit([lambda verbs: {}] * 3) for _ in range(2)]
-    assert commits.waiting() == 6
+    assert commits.n_waiting() == 6
     go.set()
     for job in (first, *rest):
         job.result(LONG)
-    assert commits.waiting() == 0
+    assert commits.n_waiting() == 0
     commits.close()
 
 

@@ -20,9 +20,9 @@ def test_a_pool_of_two_by_hand():
     ledger = Ledger(name="all", id="a0", totals=TOTALS, rounds=200)
     north, south = ledger.lease("n"), ledger.lease("s")
     unit = 2.0 ** north.exponents["cents"]
-    ledger = ledger.entered(
+    ledger = ledger.with_line(
         "north",
-        ledger.settled("north", Report(seq=1, lease=north, used={"cents": 0.0}, rounds=0, left=100, horizon=100)),
+        ledger.settle("north", Report(seq=1, lease=north, used={"cents": 0.0}, rounds=0, left=100, horizon=100)),
     )
     assert ledger.free("cents") == pytest.approx(400)
     assert north.totals["cents"] < 1e-9
@@ -30,23 +30,21 @@ def test_a_pool_of_two_by_hand():
     assert north.totals["cents"] == pytest.approx(400)
     # Asked again, with or without what was granted, it gets nothing more.
     for lease in (ledger.lease("n"), north):
-        again = ledger.settled(
-            "north", Report(seq=1, lease=lease, used={"cents": 0.0}, rounds=0, left=100, horizon=100)
-        )
+        again = ledger.settle("north", Report(seq=1, lease=lease, used={"cents": 0.0}, rounds=0, left=100, horizon=100))
         assert again.granted == ledger.lines["north"].granted
-    ledger = ledger.entered(
+    ledger = ledger.with_line(
         "south",
-        ledger.settled("south", Report(seq=1, lease=south, used={"cents": 0.0}, rounds=0, left=100, horizon=100)),
+        ledger.settle("south", Report(seq=1, lease=south, used={"cents": 0.0}, rounds=0, left=100, horizon=100)),
     )
     assert abs(ledger.free("cents")) <= unit
     # The end of north: it used 100, and returns 300, which are collected once they are in its log.
     over = Report(seq=9, lease=north, used={"cents": 100.0}, rounds=50, left=0, horizon=100)
-    ledger = ledger.entered("north", ledger.settled("north", over))
+    ledger = ledger.with_line("north", ledger.settle("north", over))
     back = later("north", over, ledger)
     assert back.totals["cents"] == pytest.approx(100)
     assert abs(ledger.free("cents")) <= unit, "nothing is collected before it is returned"
     for _ in range(2):  # once, however often it is read
-        ledger = ledger.entered("north", ledger.settled("north", replace(over, seq=10, lease=back)))
+        ledger = ledger.with_line("north", ledger.settle("north", replace(over, seq=10, lease=back)))
         assert ledger.free("cents") == pytest.approx(300)
 
 
@@ -105,7 +103,7 @@ class World:
         return made
 
     def at_pool(self, name, report):
-        self.pool = self.pool.entered(name, line_in(body_of(name, self.pool.settled(name, report)))[1])
+        self.pool = self.pool.with_line(name, line_in(body_of(name, self.pool.settle(name, report)))[1])
 
     def at_campaign(self, name, report):
         """Switch to a later lease, as `Switch.settles` lets it."""
@@ -190,12 +188,12 @@ def check_steps(world, steps):
 def test_another_log_of_the_name_gets_nothing():
     ledger = Ledger(name="all", id="a0", totals=TOTALS, rounds=100)
     report = Report(seq=1, lease=ledger.lease("first"), used={"cents": 0.0}, rounds=0, left=100, horizon=100)
-    ledger = ledger.entered("north", ledger.settled("north", report))
+    ledger = ledger.with_line("north", ledger.settle("north", report))
     with pytest.raises(Conflict, match="another log of a campaign 'north', of 1 events"):
-        ledger.settled("north", replace(report, lease=ledger.lease("second")))
+        ledger.settle("north", replace(report, lease=ledger.lease("second")))
     for field, other in (("pool", "other"), ("pool_id", "b1"), ("exponents", {"cents": 3})):
         with pytest.raises(Conflict, match=r"leases from a pool '(all|other)' that is not this one"):
-            ledger.settled("north", replace(report, lease=replace(ledger.lease("first"), **{field: other})))
+            ledger.settle("north", replace(report, lease=replace(ledger.lease("first"), **{field: other})))
 
 
 def test_counters_of_a_lease_never_fall():
@@ -211,12 +209,12 @@ def test_counters_of_a_lease_never_fall():
 def test_a_log_that_was_restored_goes_on_from_what_the_pool_knows():
     ledger = Ledger(name="all", id="a0", totals=TOTALS, rounds=100)
     new = Report(seq=1, lease=ledger.lease("a"), used={"cents": 0.0}, rounds=0, left=100, horizon=100)
-    ledger = ledger.entered("north", ledger.settled("north", new))
+    ledger = ledger.with_line("north", ledger.settle("north", new))
     lease = later("north", new, ledger)
     less = replace(lease, returned={"cents": lease.taken["cents"] // 2})
-    ledger = ledger.entered("north", ledger.settled("north", replace(new, seq=5, lease=less, left=0)))
+    ledger = ledger.with_line("north", ledger.settle("north", replace(new, seq=5, lease=less, left=0)))
     older = replace(new, lease=lease, seq=2)
-    ledger = ledger.entered("north", ledger.settled("north", older))
+    ledger = ledger.with_line("north", ledger.settle("north", older))
     assert later("north", older, ledger).returned == ledger.lines["north"].collected
     # Where it holds more than the pool left it, it keeps that alone, and the rest once that is settled.
     holds = replace(older, used={"cents": 0.75 * lease.totals["cents"]})
@@ -233,11 +231,11 @@ def test_a_pool_that_was_restored_books_what_a_campaign_took_since():
     def stands(lease):
         return Report(seq=2, lease=lease, used={"cents": 0.0}, rounds=0, left=100, horizon=100)
 
-    first = older.entered("north", older.settled("north", stands(older.lease("n"))))
+    first = older.with_line("north", older.settle("north", stands(older.lease("n"))))
     north = later("north", stands(older.lease("n")), first)
     assert north.totals["cents"] == pytest.approx(800)
-    ledger = older.entered("south", older.settled("south", stands(older.lease("s"))))
+    ledger = older.with_line("south", older.settle("south", stands(older.lease("s"))))
     assert abs(ledger.free("cents")) < 1e-6
-    line = ledger.settled("north", stands(north))
+    line = ledger.settle("north", stands(north))
     assert line.granted == north.taken
-    assert ledger.entered("north", line).free("cents") == pytest.approx(-800)
+    assert ledger.with_line("north", line).free("cents") == pytest.approx(-800)

@@ -10,11 +10,11 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Conflict, Damaged, Ended, Pool, Unknown, open_leased, settle_lease
-from evenhand.live.campaigns.commands import audit_files, only_campaign
+from evenhand.live.campaigns.commands import audit_files, sole_campaign
 from evenhand.live.fold.first_event import is_pool
 from evenhand.live.fold.lease import lease_of
 from evenhand.live.leases.pool import ledger_text
-from evenhand.live.leases.settlement import settling, switched
+from evenhand.live.leases.settlement import settlement_thread, switch_totals
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.lease_worlds import PROBLEM, check_campaign, check_pool, check_together
@@ -68,7 +68,7 @@ def test_campaigns_share_a_total(world):
     north.end(by="Ada", why="christmas")
     assert settle_lease(north, world.pool)
     assert not settle_lease(north, world.pool)
-    assert not switched(north, lease_of(north.encoder)), "what another thread has settled meanwhile"
+    assert not switch_totals(north, lease_of(north.encoder)), "what another thread has settled meanwhile"
     used = north.status().accounts["cents"].spent
     assert world.check()["north"] == pytest.approx(used)
     assert settle_lease(south, world.pool)
@@ -117,9 +117,9 @@ def test_only_a_lease_changes_leased_totals(world):
     used = switched_to.status().accounts["cents"]
     assert used.spent > 0
     below = replace(lease, returned={"cents": lease.taken["cents"] - 1})
-    assert not switched(switched_to, below), "what is spent is not given back"
-    assert switched(switched_to, replace(lease, returned={"cents": lease.taken["cents"] // 4}))
-    assert not switched(switched_to, lease), "counters of another worker, which were read before"
+    assert not switch_totals(switched_to, below), "what is spent is not given back"
+    assert switch_totals(switched_to, replace(lease, returned={"cents": lease.taken["cents"] // 4}))
+    assert not switch_totals(switched_to, lease), "counters of another worker, which were read before"
     world.check(["north"])
 
 
@@ -209,7 +209,7 @@ def life(world):
     north, south = world.opened("north"), world.opened("south")
     lived(north, 2)
     lease = lease_of(north.encoder)
-    switched(north, replace(lease, returned={"cents": lease.taken["cents"] // 3}))
+    switch_totals(north, replace(lease, returned={"cents": lease.taken["cents"] // 3}))
     settle_lease(north, world.pool)
     settle_lease(south, world.pool)
     north.end(by="test", why="so")
@@ -237,11 +237,11 @@ def test_a_server_settles_now_and_then(world, monkeypatch):
     north.end(by="Ada", why="so")
     settle_lease(north, world.pool)
     monkeypatch.setattr("evenhand.live.campaigns.upkeep.INTERVAL", 0.01)
-    with settling([south], world.pool):
+    with settlement_thread([south], world.pool):
         until(lambda: south.status().accounts["cents"].total > 59)
     assert world.check()["south"] == pytest.approx(60)
     assert "evenhand upkeep" not in [thread.name for thread in threading.enumerate()]
-    with settling([south], None):
+    with settlement_thread([south], None):
         pass
 
 
@@ -401,7 +401,7 @@ def test_a_pool_and_its_campaigns_may_have_one_store(tmp_path, capsys):
         lived(north, 3)
     store = connect(url)
     assert is_pool(store, "all")
-    assert only_campaign(store, None) == "north"
+    assert sole_campaign(store, None) == "north"
     eh.live.backup(url, tmp_path / "copy.db")
     eh.live.restore(tmp_path / "copy.db", f"sqlite:///{tmp_path}/again.db", by="ada", why="disk lost")
     capsys.readouterr()

@@ -11,8 +11,8 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
 from evenhand.live import Conflict, Unknown
-from evenhand.live.log.events import digest, encode, is_erased, linked
-from evenhand.live.log.ids import restored
+from evenhand.live.log.events import digest, encode, is_erased, next_event
+from evenhand.live.log.ids import restore_event
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.http_campaign import CASE, SHOP
 
@@ -40,7 +40,7 @@ def whole():
     campaign.switch(OTHER, by="ada", why="chance")
     now[0] += 70 * 10**6
     campaign.observe(campaign.decide(CASE, key="last").id, {"answer": 1})
-    return [*store.scan("shop"), restored(list(store.scan("shop"))[-1], "ada", "chance", now[0])]
+    return [*store.scan("shop"), restore_event(list(store.scan("shop"))[-1], "ada", "chance", now[0])]
 
 
 def changed(luck, value):
@@ -71,7 +71,7 @@ def damaged(log, luck):
                 own = encode(changed(luck, json.loads(own)))
             else:
                 body = json.dumps(changed(luck, json.loads(body)), separators=(",", ":"))
-        new = linked(event.seq - 1, before, event.at, event.kind, body, event.ref, event.key, own)
+        new = next_event(event.seq - 1, before, event.at, event.kind, body, event.ref, event.key, own)
         if is_erased(event):
             new = new._replace(seal=event.seal, hash=digest(event._replace(body=body), before))
         before = new.hash

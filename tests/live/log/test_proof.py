@@ -258,14 +258,14 @@ def test_a_missing_table_of_a_database_is_damage(store, url):
 
 
 def test_a_disk_that_fails_to_write_is_busy_and_named(tmp_path):
-    from evenhand.live.stores._sqlite_sessions import Translated
+    from evenhand.live.stores._sqlite_sessions import ErrorTranslation
 
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode, error.sqlite_errorname = sqlite3.SQLITE_IOERR_WRITE, "SQLITE_IOERR_WRITE"
-    with pytest.raises(Busy, match="SQLITE_IOERR_WRITE"), Translated(tmp_path):
+    with pytest.raises(Busy, match="SQLITE_IOERR_WRITE"), ErrorTranslation(tmp_path):
         raise error
     error.sqlite_errorcode, error.sqlite_errorname = sqlite3.SQLITE_IOERR_SHORT_READ, "SQLITE_IOERR_SHORT_READ"
-    with pytest.raises(Damaged, match="disk I/O error"), Translated(tmp_path):
+    with pytest.raises(Damaged, match="disk I/O error"), ErrorTranslation(tmp_path):
         raise error
 
 

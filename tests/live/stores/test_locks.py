@@ -225,7 +225,7 @@ def test_whoever_waits_for_a_worker_is_next():
 
     def again():
         for i in range(40):
-            with lock.held():
+            with lock.hold():
                 turns.append("again")
                 if i == 9:
                     until(lock._gate.locked)  # the other one waits
@@ -233,7 +233,7 @@ def test_whoever_waits_for_a_worker_is_next():
     with ThreadPoolExecutor(1) as thread:
         asking = thread.submit(again)
         until(lambda: len(turns) == 10)
-        with lock.held():
+        with lock.hold():
             assert len(turns) == 10
         asking.result()
     assert len(turns) == 40
@@ -241,16 +241,16 @@ def test_whoever_waits_for_a_worker_is_next():
 
 def test_a_lock_is_free_after_an_error_and_after_one_while_its_holder_was_noted(monkeypatch):
     lock = Exclusive("one")
-    with pytest.raises(ZeroDivisionError), lock.held():
+    with pytest.raises(ZeroDivisionError), lock.hold():
         raise ZeroDivisionError
     assert not lock._lock.locked()
     with monkeypatch.context() as patch:
         patch.setattr(threading, "get_ident", lambda: 1 / 0)  # as Ctrl-C would come there
-        with pytest.raises(ZeroDivisionError), lock.held():
+        with pytest.raises(ZeroDivisionError), lock.hold():
             raise AssertionError
     assert not lock._lock.locked()
     assert not lock._gate.locked()
-    with lock.held():
+    with lock.hold():
         pass
 
 

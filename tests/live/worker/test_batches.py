@@ -16,7 +16,7 @@ from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.batches import Deciding
 from evenhand.policy import batch
-from evenhand.policy.batch import compile_ahead, decide_all, frozen, most
+from evenhand.policy.batch import compile_ahead, decide_all, freeze, most
 from tests.live.fold.test_runs import START, fair, shop
 from tests.live.http_campaign import asked, opened, serving
 from tests.live.schedules import marked, plain, same_fold
@@ -80,9 +80,9 @@ def test_decisions_are_those_of_a_plain_loop(name, kernels, monkeypatch):
     policy = {**SHOPS, "fair": fair}[name]()
     assert not kernels or compile_ahead(policy)
     if not kernels:
-        monkeypatch.setattr(batch.Deciding, "pays", lambda *_: False)
-    ran, run = [], batch.Deciding.run
-    monkeypatch.setattr(batch.Deciding, "run", lambda *told: ran.append(run(*told)) or ran[-1])
+        monkeypatch.setattr(batch.BatchDecider, "pays", lambda *_: False)
+    ran, run = [], batch.BatchDecider.run
+    monkeypatch.setattr(batch.BatchDecider, "run", lambda *told: ran.append(run(*told)) or ran[-1])
     state, some = played(policy, 3, 120), contexts(policy, 4, 60)
     before = deepcopy(state)
     found, expected = decide_all(policy, state, some), list(at_one_state(policy, before, some))
@@ -186,7 +186,7 @@ def test_all_workers_have_one_state_and_audits_make_every_decision_again(seed, k
         monkeypatch.setattr("evenhand.policy.kernels.events._PAYS_LOADED", 2)
         monkeypatch.setattr(batch, "_PAYS_LOADED", 2)
     else:
-        monkeypatch.setattr(batch.Deciding, "pays", lambda *_: False)
+        monkeypatch.setattr(batch.BatchDecider, "pays", lambda *_: False)
     life = Life(shops(), seed)
     for each in (lambda: None, life.erase):
         each()
@@ -216,8 +216,8 @@ def test_events_state_the_last_event_before_them():
 def test_an_explanation_is_of_the_state_at_which_a_decision_was_made():
     life = Life(shops()[:1], 6)
     event = next(e for e in life.together() if e.seq - read(e)["as_of"] > 3 and read(e)["f"] == 0)
-    fold = life.campaign._worker.before(read(event)["as_of"] + 1)
-    at = frozen(fold.policy, fold.state)
+    fold = life.campaign._worker.fold_before(read(event)["as_of"] + 1)
+    at = freeze(fold.policy, fold.state)
     first = fold.policy.decide(at, fold.policy.encode(read(event)["case"]))
     assert read(event)["w"] == first.prices[0].tolist()
     assert read(event)["a"] == first.plays[0].tolist()

@@ -14,7 +14,7 @@ from evenhand.core.errors import ConcurrentUse, InvalidInput
 from evenhand.live import Busy, Campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
-from evenhand.live.worker.transactions import Sharing
+from evenhand.live.worker.transactions import GroupCommit
 from tests.live.http_campaign import CASE, SHOP, events, opened
 from tests.polling import LONG, until
 
@@ -52,7 +52,7 @@ def waiting(sharing, count):
 @contextmanager
 def called(gate, *verbs):
     """The results of calls of as many threads: the first is made alone, and the others wait for its end."""
-    sharing = Sharing(gate)
+    sharing = GroupCommit(gate)
     with ThreadPoolExecutor(len(verbs)) as threads:
         found = []
         for i, verb in enumerate(verbs):
@@ -97,7 +97,7 @@ def test_a_store_that_is_busy_is_asked_once_for_all():
 
 def test_a_transaction_has_no_more_than_200_calls():
     gate = Gate()
-    sharing = Sharing(gate)
+    sharing = GroupCommit(gate)
     with ThreadPoolExecutor(302) as threads:
         first = threads.submit(sharing.one, "first")
         assert gate.begun.wait(LONG)
@@ -121,7 +121,7 @@ def test_who_is_interrupted_while_others_wait_for_it_leaves_them_their_calls():
 
 def test_who_is_interrupted_while_it_waits_takes_its_call_back():
     gate = Gate()
-    sharing = Sharing(gate)
+    sharing = GroupCommit(gate)
 
     class Interrupted(threading.Condition):
         def wait(self, timeout=None):

@@ -8,7 +8,7 @@ import pytest
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live import Campaign, Conflict
 from evenhand.live.log.proof import prove
-from evenhand.live.log.store import Gathering
+from evenhand.live.log.store import BulkTransaction
 from evenhand.live.stores.opening import connect
 from evenhand.live.worker.batches import Deciding
 from tests.live.schedules import learned, plain
@@ -145,7 +145,7 @@ def test_keys_are_found_by_their_index(tmp_path):
     campaign = Campaign.open(place, "one", plain())
     statements = []
     with place.write("one") as log:
-        assert isinstance(log, Gathering)
+        assert isinstance(log, BulkTransaction)
         log._db.set_trace_callback(statements.append)
         log.find_all(["key 0", "key 1"])
         log._db.set_trace_callback(None)

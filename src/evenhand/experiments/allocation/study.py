@@ -25,7 +25,7 @@ from evenhand.experiments.allocation.systems import (
     standards,
 )
 from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.measures import Reading
 from evenhand.report.leaders import leads
 from evenhand.report.results import Measurement, Results
@@ -270,7 +270,7 @@ class OfArm:
         """The name, such as "users of arm 3"."""
         return f"{self.what} of arm {self.arm}"
 
-    def on(self, problem: Declared) -> Reading:
+    def on(self, problem: Declarations) -> Reading:
         def reading(plays: Ints, outcomes: Floats) -> Floats:
             mine = (plays >= 0) & (plays % self.arms == self.arm)
             return np.asarray((mine if self.what == "users" else np.where(mine, outcomes[:, :, 0], 0.0)).sum(1), float)

@@ -83,7 +83,9 @@ def headline(names: Sequence[str], columns: Sequence[Column]) -> str:
     Where all policies overspend, the best of them comes first, and in how many runs it overspends is said.
     """
     gains, used, _ = columns
-    order = sorted((i for i in range(len(names)) if gains.runs(i)), key=lambda i: (used.over(i) > 0, -gains.mean(i)))
+    order = sorted(
+        (i for i in range(len(names)) if gains.runs(i)), key=lambda i: (used.n_beyond(i) > 0, -gains.mean(i))
+    )
     if not order:
         return "no run has ended"
     first, *rest = order
@@ -92,7 +94,7 @@ def headline(names: Sequence[str], columns: Sequence[Column]) -> str:
         return said
     other = max(rest, key=gains.mean)
     if gains.mean(other) <= gains.mean(first):
-        over = f" and {_verdict(used, other)}" if used.over(other) else ""
+        over = f" and {_verdict(used, other)}" if used.n_beyond(other) else ""
         return f"{said}; the next best, {names[other]}, brings {gains.mean(other):.0%}{over}"
     return f"{said}; {names[other]} brings {gains.mean(other):.0%}, but {_verdict(used, other)}"
 
@@ -101,5 +103,5 @@ def _verdict(used: Column, i: int) -> str:
     """Say in how many runs a policy overspends."""
     from evenhand.report.standings import runs
 
-    over, each = used.over(i), runs(used.runs(i))
+    over, each = used.n_beyond(i), runs(used.runs(i))
     return f"overspends in {over} of {each}" if over else f"never overspends in {each}"

@@ -6,7 +6,7 @@ import numpy as np
 
 from evenhand.experiments.court.picture import GOODS, OURS
 from evenhand.experiments.lock_in import BASELINE
-from evenhand.report.limits import beyond
+from evenhand.report.limits import exceeds
 from evenhand.report.results import Results
 from evenhand.run.trace import Trace
 
@@ -17,7 +17,7 @@ def overspent(trace: Trace) -> list[bool]:
     """Return for every replica whether it exceeded a budget."""
     budgets = zip(GOODS, trace.problem.spending, strict=True)
     totals = [(trace.total(good), b.total_over(trace.problem.horizon)) for good, b in budgets]
-    return [bool(z) for z in np.any([beyond(spent, total) for spent, total in totals], axis=0)]
+    return [bool(z) for z in np.any([exceeds(spent, total) for spent, total in totals], axis=0)]
 
 
 def sentences(results: Results) -> str:

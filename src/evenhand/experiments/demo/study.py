@@ -18,7 +18,7 @@ from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness,
 from evenhand.experiments.demo import PICTURE, DemoExperiment
 from evenhand.experiments.demo.findings import OVERSPENT, overspent
 from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
-from evenhand.experiments.lock_in import BASELINE, lock_ins, locked_in
+from evenhand.experiments.lock_in import BASELINE, lock_in_share, lock_ins
 from evenhand.models import BayesianLogistic
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -123,7 +123,7 @@ def _legend(traces: list[Trace]) -> str:
     error = max(standard_error(z) for z in worth.values())
     errors = "" if math.isnan(error) else f", with standard errors of at most {error:.2%}"
     base = worth[BASELINE].mean() if BASELINE in worth else math.nan
-    stuck = {name: round(len(z) * locked_in(z, base)) for name, z in worth.items() if z.mean() > base}
+    stuck = {name: round(len(z) * lock_in_share(z, base)) for name, z in worth.items() if z.mean() > base}
     told = ", ".join(f"{many} of {name}" for name, many in stuck.items() if many) or "none"
     return (
         f"appear: share of the people{errors}; worst: in the replica where fewest do.\n"

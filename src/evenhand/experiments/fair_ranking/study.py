@@ -95,11 +95,11 @@ def aim(name: str, exposures: Sequence[str], beta: float | None = None) -> Aim:
     >>> aim("gini welfare", ("a", "b")).objective.outcomes
     ('click', 'a', 'b')
     """
-    printed = _printed(name, exposures)
+    printed = _printed_aim(name, exposures)
     return printed if beta is None else printed._replace(beta=beta)
 
 
-def _printed(name: str, exposures: Sequence[str]) -> Aim:
+def _printed_aim(name: str, exposures: Sequence[str]) -> Aim:
     m = len(exposures)
     if name == "eq. 2":
         return inequality(exposures)

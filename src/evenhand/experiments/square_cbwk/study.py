@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.environments import FixedContexts
 from evenhand.experiments.experiment import Case, Point as At, Run, Session
-from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins, locked_in
+from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_in_share, lock_ins
 from evenhand.experiments.square_cbwk import SquareCBwKExperiment
 from evenhand.models import BayesianRidge, Fixed, Glmtron, Gradient, Ridge
 from evenhand.models.oracles import Projection
@@ -246,7 +246,7 @@ def _compare(point: Point, found: dict[str, Floats]) -> str:
     for name, values in found.items():
         mean, se = float(values.mean()), standard_error(values)
         row = [name, number(mean, 1), number(se, 1), number(float(values.max()), 1)]
-        row.append("" if name == BASELINE else number(locked_in(-values, -base), 2))
+        row.append("" if name == BASELINE else number(lock_in_share(-values, -base), 2))
         if name in PUBLISHED.get(point, {}):
             published, gap, allowed = against(point, name, values)
             met = "-" if math.isnan(allowed) else "yes" if abs(gap) <= allowed else "no"

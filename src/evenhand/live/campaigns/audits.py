@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from evenhand.core import texts
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.core.validate import nonnegative
-from evenhand.live.fold.cases import Encoder, Named, Teacher
+from evenhand.live.fold.cases import Encoder, NameEncoder, Teacher
 from evenhand.live.fold.event_schema import naming_damage
 from evenhand.live.fold.first_event import refuse_pool
-from evenhand.live.fold.fold import Rewritten
+from evenhand.live.fold.fold import StaleFold
 from evenhand.live.fold.phases import Phase, Switched, switches
-from evenhand.live.fold.recomputation import Given, recompute
+from evenhand.live.fold.recomputation import AuditInput, recompute
 from evenhand.live.log.events import Damaged, Unknown, read
 from evenhand.live.log.ids import Ids, Restored
 from evenhand.live.log.proof import Head, Proof, prove
@@ -132,11 +132,11 @@ def audit(
     """
     nonnegative("tolerance", tolerance)
     if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
-        raise InvalidInput("policies", "a list of policies", shown(policies))
+        raise InvalidInput("policies", "a list of policies", value_text(policies))
     saved = Head.of(head) if isinstance(head, str) else head
     check_jobs(jobs)
-    phases = [Phase(p, e) for p, e in zip(policies, encoders or map(Named, policies), strict=True)]
-    given = Given(store, campaign, phases, teacher, tolerance)
+    phases = [Phase(p, e) for p, e in zip(policies, encoders or map(NameEncoder, policies), strict=True)]
+    given = AuditInput(store, campaign, phases, teacher, tolerance)
     place = given.place
     proof = prove(place, campaign, saved)
     if proof.last == 0 and not proof.faults:
@@ -148,9 +148,9 @@ def audit(
             versions = changes(read(next(iter(place.scan(campaign))))["versions"])
             switched, ids = tuple(switches(place, campaign)), Ids.in_log(place, campaign)
     except Exception as error:  # anything can be in a damaged log
-        if not (proof.faults or isinstance(error, Rewritten)):  # what the log says that it has, is not there
+        if not (proof.faults or isinstance(error, StaleFold)):  # what the log says that it has, is not there
             raise
-        return of_damaged(campaign, proof, error)
+        return damage_audit(campaign, proof, error)
     return Audit(
         campaign=campaign,
         events=count.events,
@@ -170,7 +170,7 @@ def audit(
     )
 
 
-def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
+def damage_audit(campaign: str, proof: Proof, error: BaseException) -> Audit:
     """Return the audit of a log that is too damaged for its decisions to be recomputed."""
     kind = "" if isinstance(error, EvenhandError) else f"{type(error).__name__}: "
     return _of_hashes(campaign, proof, proof.last, (f"its decisions cannot be recomputed: {kind}{error}",))

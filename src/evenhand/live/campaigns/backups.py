@@ -12,15 +12,23 @@ from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.files import replacement
 from evenhand.core.validate import on_disk
-from evenhand.live.fold.changes import check_said
+from evenhand.live.fold.changes import check_line
 from evenhand.live.fold.first_event import refuse_pool
-from evenhand.live.fold.training import copy_learned
+from evenhand.live.fold.training import copy_training
 from evenhand.live.log.events import Busy, Conflict, Damaged, Event, Unknown, read
-from evenhand.live.log.ids import Ids, restored
+from evenhand.live.log.ids import Ids, restore_event
 from evenhand.live.log.life import LIFE, Life
 from evenhand.live.log.proof import Head, prove, refuse
 from evenhand.live.log.segments import refuse_segment
-from evenhand.live.log.store import Adopting, Closing, Copying, Digesting, Readable, Recalled, Store
+from evenhand.live.log.store import (
+    CloseableStore,
+    CopyableStore,
+    DigestImporter,
+    DigestStore,
+    LogImporter,
+    Readable,
+    Store,
+)
 from evenhand.live.stores._clock import clock
 from evenhand.live.stores.opening import as_store, connect_to_read, make_folder, readable, refuse_own
 from evenhand.live.stores.sqlite import SqliteStore
@@ -67,7 +75,7 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
             raise InvalidInput("store", "one that has a campaign", "an empty one")
         refuse_segment("store", found)
         with _new(path) as part:
-            if isinstance(found, Copying):
+            if isinstance(found, CopyableStore):
                 found.copy_to(part)
             else:
                 _copy(found, found.campaigns(), part)
@@ -108,7 +116,7 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
         with _new(path) as part:
             _copy(found, [campaign], part)
             with closing(connect_to_read(f"sqlite:///{part}")) as copy:  # no outcome comes in between
-                waiting = _waiting(copy.scan(campaign))
+                waiting = _open_decisions(copy.scan(campaign))
                 first = Ids.in_log(copy, campaign).of(min(waiting, default=0))
             if waiting:
                 text = f"{texts.count(len(waiting), 'decision')}, the first of them {first}"
@@ -120,7 +128,7 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
         _close(store, found)
 
 
-def _waiting(events: Iterable[Event]) -> set[int]:
+def _open_decisions(events: Iterable[Event]) -> set[int]:
     """Return the decisions that have no outcome, and were neither cancelled nor expired."""
     found = set[int]()
     for event in events:
@@ -142,7 +150,7 @@ def _readable(store: str | Store) -> Readable:
 
 def _close(store: str | Store, found: Readable) -> None:
     """Close a store that was opened by its URL."""
-    if isinstance(store, str) and isinstance(found, Closing):
+    if isinstance(store, str) and isinstance(found, CloseableStore):
         found.close()
 
 
@@ -184,14 +192,14 @@ def _copy_once(store: Readable, names: Sequence[str], part: Path) -> None:
         copy.adopt((name, store.scan(name)) for name in names)
         _copy_digests(store, copy)
         for name in names:
-            copy_learned(store, copy, name)
+            copy_training(store, copy, name)
     for end in (".gate", ".lock"):
         part.with_name(part.name + end).unlink()
 
 
 def _copy_digests(source: Readable, store: Store) -> None:
     """Copy the digests of keys that a seal moved to segments, if there are any."""
-    if isinstance(source, Recalled) and isinstance(store, Digesting):
+    if isinstance(source, DigestStore) and isinstance(store, DigestImporter):
         found = list(source.digests())
         if found:
             store.keep_digests(found)
@@ -221,12 +229,12 @@ def restore(path: str | Path, store: str | Store, *, by: str, why: str) -> Mappi
         Busy: the store cannot be written.
     """
     for field, text in (("by", by), ("why", why)):
-        check_said(field, text)
+        check_line(field, text)
     with closing(connect_to_read(f"sqlite:///{path}")) as copy:
         refuse_segment("file", copy)
         notes = dict[str, Event]()
         for name, head in _heads(copy).items():
-            notes[name] = restored(next(copy.scan(name, head.seq - 1)), by, why, clock())
+            notes[name] = restore_event(next(copy.scan(name, head.seq - 1)), by, why, clock())
         heads = {name: Head(note.seq, note.hash) for name, note in notes.items()}
         if isinstance(store, str):
             make_folder(store)
@@ -234,16 +242,16 @@ def restore(path: str | Path, store: str | Store, *, by: str, why: str) -> Mappi
         try:
             if place.campaigns():
                 raise InvalidInput("store", "one without a campaign", f"one that has {list(place.campaigns())}")
-            if not isinstance(place, Adopting):
+            if not isinstance(place, LogImporter):
                 raise InvalidInput("store", "one that takes in logs as they are", type(place).__name__)
             for name in heads:  # before the logs, which say that all is there: what fails can be said again
-                copy_learned(copy, place, name)
+                copy_training(copy, place, name)
             _copy_digests(copy, place)
             place.adopt((name, chain(copy.scan(name), [note])) for name, note in notes.items())
             if _heads(place) != heads:
                 raise Damaged("the store has other events than the backup")
         finally:
-            if isinstance(store, str) and isinstance(place, Closing):
+            if isinstance(store, str) and isinstance(place, CloseableStore):
                 place.close()
     return heads
 

@@ -24,11 +24,11 @@ from evenhand.live.log.life import Life, OnExpiry
 from evenhand.live.log.proof import Head
 from evenhand.live.log.replies import Reply
 from evenhand.live.log.segments import every
-from evenhand.live.log.store import Closing, Store
+from evenhand.live.log.store import CloseableStore, Store
 from evenhand.live.stores.opening import whole
 from evenhand.live.worker.batches import run
 from evenhand.live.worker.erasure import Erasure, Retention, erase
-from evenhand.live.worker.explanation import Explained, explained, recall
+from evenhand.live.worker.explanation import Explanation, explain_decision, recall
 from evenhand.live.worker.requests import Outcomes, Verbs, lookup
 from evenhand.live.worker.start import DAY, New, begin
 from evenhand.live.worker.worker import Worker
@@ -84,7 +84,7 @@ class Campaign:
 
     def close(self) -> None:
         """Close the store if `open` was given its URL, which completes its file; later calls raise `InvalidInput`."""
-        if self._owner and isinstance(self.store, Closing):
+        if self._owner and isinstance(self.store, CloseableStore):
             self._worker.close()
 
     @property
@@ -345,7 +345,7 @@ class Campaign:
         fold, context, made = recall(self._worker, decision)
         return fold.policy.explain(fold.state, context, made)
 
-    def why(self, decision: int) -> Explained:
+    def why(self, decision: int) -> Explanation:
         """Return the explanation of `explain`, the features that mattered, and the expected outcomes of every action.
 
         The features are those that made the play worth more than the best other action; they are None if the model
@@ -354,7 +354,7 @@ class Campaign:
         Raises:
             Conflict: another policy made it.
         """
-        return explained(self._worker, decision)
+        return explain_decision(self._worker, decision)
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""

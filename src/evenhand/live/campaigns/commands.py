@@ -10,24 +10,32 @@ from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.live.campaigns.audits import Audit, audit, of_damaged, of_segment
+from evenhand.live.campaigns.audits import Audit, audit, damage_audit, of_segment
 from evenhand.live.campaigns.backups import archive
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.exports import export
-from evenhand.live.campaigns.files import Rows, kept_campaign, switch_campaign, taught, teacher_of, unused, weight_of
+from evenhand.live.campaigns.files import (
+    Rows,
+    continue_campaign,
+    horizon_difference,
+    switch_campaign,
+    taught,
+    teacher_of,
+    weight_of,
+)
 from evenhand.live.campaigns.seals import Seal
 from evenhand.live.fold.cases import Case, context_of
 from evenhand.live.fold.changes import Ask, refuse_unerasable
-from evenhand.live.fold.column_encoder import Coded, Stated, Text, of_stored
+from evenhand.live.fold.column_encoder import ColumnEncoder, FilePolicy, Text, policy_of_campaign
 from evenhand.live.fold.first_event import campaigns_of, refuse_no_fallback
-from evenhand.live.fold.limits import refuse_soft, used_up
-from evenhand.live.fold.phases import Switched, begins, mark_in, of_kept, switches
+from evenhand.live.fold.limits import exhausted_budgets, refuse_soft
+from evenhand.live.fold.phases import Switched, begins, mark_in, phase_of, switches
 from evenhand.live.log.events import Conflict, Unknown, read
 from evenhand.live.log.life import LIFE, Life
 from evenhand.live.log.proof import Head, prove, refuse
 from evenhand.live.log.segments import is_segment, refuse_segment
-from evenhand.live.log.store import Closing, Store
-from evenhand.live.log.versions import deciding, other_version
+from evenhand.live.log.store import CloseableStore, Store
+from evenhand.live.log.versions import deciding_version, other_version
 from evenhand.live.stores.opening import Place, connect, connect_to_read, refuse_own
 from evenhand.live.worker.erasure import Erasure, time_of
 from evenhand.offline.saved_policies import Saved
@@ -35,19 +43,19 @@ from evenhand.problem.end import After
 from evenhand.version import __version__
 
 
-def only_campaign(store: Store, campaign: str | None) -> str:
+def sole_campaign(store: Store, campaign: str | None) -> str:
     """Return the name of the campaign to read, by default the only one in the store.
 
     Raises:
         Unknown: no such campaign.
         InvalidInput: there are several campaigns and none is named, or there is none; or the store is a segment.
     """
-    name = _only(store, campaign)
+    name = _sole_name(store, campaign)
     refuse_segment("store", store)
     return name
 
 
-def _only(store: Store, campaign: str | None) -> str:
+def _sole_name(store: Store, campaign: str | None) -> str:
     """Return the name of the campaign to read, also of a segment."""
     found = campaigns_of(store)
     if campaign is None:
@@ -61,15 +69,15 @@ def _only(store: Store, campaign: str | None) -> str:
     return campaign
 
 
-def policies(store: Store, campaign: str) -> list[Stated]:
+def policies(store: Store, campaign: str) -> list[FilePolicy]:
     """Rebuild the policies of the problem files that a campaign stored, in the order in which they decided."""
     saved = [read(event)["encoding"] for event in store.scan(campaign, kinds=("opened", "switched"))]
-    return [of_stored(z) for z in saved if "units" in z]
+    return [policy_of_campaign(z) for z in saved if "units" in z]
 
 
-def note_unused(problem_path: Path, made: Campaign) -> None:
+def print_unused(problem_path: Path, made: Campaign) -> None:
     """Print the settings of a problem file that a campaign leaves out, if there are any."""
-    message = unused(Text.of(problem_path), made.life.after)
+    message = horizon_difference(Text.of(problem_path), made.life.after)
     if message is not None:
         print(f"note: {message}", file=sys.stderr)
 
@@ -86,16 +94,16 @@ def switch_file(
     """Switch a campaign to another problem file, which servers that run take from the log; None if it has that one.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign`; or as for `switch_campaign`.
+        Unknown, InvalidInput: as for `sole_campaign`; or as for `switch_campaign`.
         Conflict, Busy: as for `switch_campaign`.
     """
     with closing(connect_to_read(url)) as store:  # so that no store is made
-        name = only_campaign(store, campaign)
+        name = sole_campaign(store, campaign)
         before = len(switches(store, name))
     with switch_campaign(url, name, problem_path, log_path=log_path, by=by, why=why, expected=expected) as made:
         found = switches(made.store, name)
-        note_unused(problem_path, made)
-        for message in used_up(made.status()):
+        print_unused(problem_path, made)
+        for message in exhausted_budgets(made.status()):
             print(f"note: {message}", file=sys.stderr)
     if len(found) == before:
         return None
@@ -106,15 +114,15 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
     """Write the dashboard of a campaign from a problem file.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign`; or the file cannot be written, or is the store.
+        Unknown, InvalidInput: as for `sole_campaign`; or the file cannot be written, or is the store.
         Damaged: the log is damaged.
         Conflict: the policy learned from another log.
     """
     refuse_own("out", out, url)
     store = connect_to_read(url)
-    name = only_campaign(store, campaign)
+    name = sole_campaign(store, campaign)
     refuse(name, prove(store, name))
-    kept_campaign(store, name, teacher_of(store, name, log_path)).save_report(out)
+    continue_campaign(store, name, teacher_of(store, name, log_path)).save_report(out)
 
 
 def erase_file(
@@ -129,18 +137,18 @@ def erase_file(
     """Erase decisions of a campaign from a problem file; `note` says by whom and why. See `Campaign.erase`.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is invalid.
+        Unknown, InvalidInput: as for `sole_campaign` and `Campaign.erase`; or the date is invalid.
         Conflict, CannotErase, Busy: as for `Campaign.erase`; or the policy learned from another log.
     """
     date = None if before is None else time_of(before)
     with closing(connect_to_read(url)) as store:
-        name = only_campaign(store, campaign)
+        name = sole_campaign(store, campaign)
     place = connect(url)
     try:
-        made = kept_campaign(place, name, teacher_of(place, name, log_path))
+        made = continue_campaign(place, name, teacher_of(place, name, log_path))
         return made.erase(keys, before=date, by=note[0], why=note[1], segments=segments)
     finally:
-        if isinstance(place, Closing):
+        if isinstance(place, CloseableStore):
             place.close()
 
 
@@ -157,11 +165,11 @@ def audit_files(
     """Audit a campaign from problem files, by default with the files that it stored; a segment has hashes alone.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign`; or no policy is known, or `head` is not NUMBER:HASH.
+        Unknown, InvalidInput: as for `sole_campaign`; or no policy is known, or `head` is not NUMBER:HASH.
         Conflict: the policy learned from another log.
     """
     store = connect_to_read(url, segments)
-    name = _only(store, campaign)
+    name = _sole_name(store, campaign)
     saved = None if head is None else Head.of(head)
     if is_segment(store, name):
         return of_segment(store, name, prove(store, name, saved))
@@ -169,13 +177,13 @@ def audit_files(
         each = policies(store, name)
         if problem_paths and each:
             begun = each if each[0].coded.lease is not None else each[:1]  # files say nothing of leased totals
-            each = [of_stored(z.coded.to_dict(), Text.of(path)) for path in problem_paths for z in begun]
+            each = [policy_of_campaign(z.coded.to_dict(), Text.of(path)) for path in problem_paths for z in begun]
         teacher = taught(store, name, None) if log_path is None else Rows(log_path, weight_of(store, name))
     except Exception as error:  # anything can be in a damaged log
         proof = prove(store, name, saved)
         if not proof.faults:
             raise
-        return of_damaged(name, proof, error)
+        return damage_audit(name, proof, error)
     if not each:
         expected = "one that was opened with a problem file; `evenhand.audit` takes policies of Python"
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
@@ -205,12 +213,12 @@ def write_decisions(
     """Write the decisions of a campaign to a file; returns their number. See `evenhand.live.campaigns.exports.export`.
 
     Raises:
-        Unknown, InvalidInput, MissingExtra: as for `only_campaign` and `export`; or the file is the store.
+        Unknown, InvalidInput, MissingExtra: as for `sole_campaign` and `export`; or the file is the store.
         Damaged: the log is damaged.
     """
     refuse_own("out", out, url)
     store = connect_to_read(url, segments)
-    name = only_campaign(store, campaign)
+    name = sole_campaign(store, campaign)
     refuse(name, prove(store, name))
     return export(store, name, out, kind=kind, outcome=outcome, observed=observed, verbatim=verbatim)
 
@@ -240,7 +248,7 @@ class StoredProblem:
         since = "since the campaign began" if self.switched is None else f"since {self.switched}"
         yield f"{self.campaign} decides by {self.text.name} {since}"
         yield f"`evenhand switch --expected {self.mark}` is refused if somebody else switches meanwhile"
-        message = unused(self.text, self.after)
+        message = horizon_difference(self.text, self.after)
         if message is not None:
             yield message
         if self.leased:
@@ -255,10 +263,10 @@ def stored_problem(url: str, campaign: str | None = None) -> StoredProblem:
         campaign: its name, by default the only one in the store.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign`; or the campaign was not opened with a problem file.
+        Unknown, InvalidInput: as for `sole_campaign`; or the campaign was not opened with a problem file.
     """
     with closing(connect_to_read(url)) as store:
-        name = only_campaign(store, campaign)
+        name = sole_campaign(store, campaign)
         last = begins(store, name)[-1]
         saved = read(last)["encoding"]
         if "file" not in saved:
@@ -293,13 +301,13 @@ def served(store: str | Path, campaign: str | None = None, *, log_path: str | Pa
     """
     place = str(store)
     with closing(connect_to_read(place if "://" in place else f"sqlite:///{place}")) as found:
-        name = only_campaign(found, campaign)
+        name = sole_campaign(found, campaign)
         refuse(name, prove(found, name))
-        made = kept_campaign(found, name, teacher_of(found, name, None if log_path is None else Path(log_path)))
+        made = continue_campaign(found, name, teacher_of(found, name, None if log_path is None else Path(log_path)))
         fold = made._worker.fold
         at = next(found.scan(name, fold.seq - 1)).at
     coded, clock = fold.encoder, fold.policy.problem.clock
-    assert isinstance(coded, Coded)  # as it is of a problem file
+    assert isinstance(coded, ColumnEncoder)  # as it is of a problem file
 
     def encode(case: Case) -> Context:
         return context_of(coded, clock, {"case": case}, at)
@@ -322,21 +330,21 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
         What the campaign is now, and whether it was so before, in words.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign`; or there is no such store; or as for `refuse_soft` and
+        Unknown, InvalidInput: as for `sole_campaign`; or there is no such store; or as for `refuse_soft` and
             `refuse_no_fallback`.
         Ended: the campaign has ended.
         Conflict: another version of evenhand decides for it.
         Busy: the store cannot be written.
     """
     with closing(connect_to_read(url)) as found:
-        name = only_campaign(found, campaign)
+        name = sole_campaign(found, campaign)
     store = connect(url)
     try:
         with store.write(name) as log:
-            version = deciding(store, name)
+            version = deciding_version(store, name)
             if version != __version__:
                 raise Conflict(f"{name!r}: {other_version(version)}")
-            if (stated := of_kept(begins(store, name)[-1])) is not None:
+            if (stated := phase_of(begins(store, name)[-1])) is not None:
                 if ask.after == "go on":
                     refuse_soft("after", stated.policy)
                 if ask.retention not in (None, "off"):
@@ -346,12 +354,12 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
             life = Life.of(store.scan(name, kinds=("opened", *LIFE)))
             body = ask.body(life)
             if body is not None:
-                life = life.then(log.append(ask.kind, body))
+                life = life.apply(log.append(ask.kind, body))
     finally:
-        if isinstance(store, Closing):
+        if isinstance(store, CloseableStore):
             store.close()
     settings = f"patience {life.patience:g} s, on expiry {life.on_expiry}, after the horizon {life.after}"
-    settings += "" if life.retention == "off" else f", cases {life.lasting}"
+    settings += "" if life.retention == "off" else f", cases {life.retention_text}"
     return f"{name}: {life.summary}; {settings}{'' if body is not None else ' (as before)'}"
 
 
@@ -361,23 +369,23 @@ def seal_file(
     """Move old events of a campaign of a problem file to a segment; see `Campaign.seal`.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign` and `Campaign.seal`; or the date is invalid.
+        Unknown, InvalidInput: as for `sole_campaign` and `Campaign.seal`; or the date is invalid.
         Conflict, CannotSave, Busy: as for `Campaign.seal`; or the policy learned from another log.
     """
     end = None if before is None else int(before) if before.isdecimal() else time_of(before)
     with closing(connect_to_read(url)) as found:
-        name = only_campaign(found, campaign)
+        name = sole_campaign(found, campaign)
     store = connect(url)
     try:
-        made = kept_campaign(store, name, teacher_of(store, name, log_path))
+        made = continue_campaign(store, name, teacher_of(store, name, log_path))
         return made.seal(folder, by=by, why=why, before=end)
     finally:
-        if isinstance(store, Closing):
+        if isinstance(store, CloseableStore):
             store.close()
 
 
 def write_archive(url: str, campaign: str | None, out: Path) -> str:
     """Archive a campaign, by default the only one in the store; returns its name and head. See `archive`."""
     with closing(connect_to_read(url)) as found:
-        name = only_campaign(found, campaign)
+        name = sole_campaign(found, campaign)
     return f"{name}: head {archive(url, out, name)}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.campaigns.commands import only_campaign
+from evenhand.live.campaigns.commands import sole_campaign
 from evenhand.live.campaigns.history import History, outcome_columns
 from evenhand.live.log.events import read
 from evenhand.live.log.proof import prove, refuse
@@ -120,7 +120,7 @@ def decisions(store: str | Path, campaign: str | None = None) -> Decided:
     """
     place = str(store)
     with closing(connect_to_read(place if "://" in place else f"sqlite:///{place}")) as found:
-        name = only_campaign(found, campaign)
+        name = sole_campaign(found, campaign)
         refuse(name, prove(found, name))
         history = History.of(found, name)
         if history.plays > 1:
@@ -128,7 +128,7 @@ def decisions(store: str | Path, campaign: str | None = None) -> Decided:
         rows, out = list[tuple[Mapping[str, Any], tuple[str, float, int], dict[str, float]]](), Counter[str]()
         for row in _rows(history, _playable(found, name), out):
             rows.append(row)
-    left_out = tuple(_left_out(count, why) for why, count in sorted(out.items()))
+    left_out = tuple(_omission(count, why) for why, count in sorted(out.items()))
     if not rows:
         got = "; ".join(left_out) or "no decision"
         raise InvalidInput("store", "a campaign with observed decisions of known probability", got)
@@ -152,7 +152,7 @@ def _rows(
     history: History, playable: Sequence[tuple[int, frozenset[str]]], out: Counter[str]
 ) -> Iterator[tuple[Mapping[str, Any], tuple[str, float, int], dict[str, float]]]:
     """Yield the case, the play and the outcome of each decision that a log can have; count the others."""
-    for event in history.decided():
+    for event in history.decisions():
         state, outcomes = history.end(event)
         if state != "observed":
             out[state if state != "nothing played" else "without a play"] += 1
@@ -173,7 +173,7 @@ def _rows(
         yield body.get("case", {}), (str(told.action), float(told.probability), event.at), own
 
 
-def _left_out(count: int, why: str) -> str:
+def _omission(count: int, why: str) -> str:
     """Say how many decisions were left out, and why."""
     one = count == 1
     whose = why if why == _FEWER else f"that {'was' if one else 'were'} {why}"

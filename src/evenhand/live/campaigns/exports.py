@@ -17,12 +17,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.core.files import quoted, replacement
+from evenhand.core.files import quote, replacement
 from evenhand.core.progress import Work
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.validate import on_disk
 from evenhand.live.campaigns.history import History, outcome_columns
-from evenhand.live.fold.column_encoder import Coded, of_stored
+from evenhand.live.fold.column_encoder import ColumnEncoder, policy_of_campaign
 from evenhand.live.log.events import read
 from evenhand.live.log.store import Store
 
@@ -50,7 +50,7 @@ class Feedback:
 
     history: History
     outcome: str
-    coded: Coded | None
+    coded: ColumnEncoder | None
 
     @staticmethod
     def of(store: Store, campaign: str, outcome: str | None) -> Feedback:
@@ -64,7 +64,7 @@ class Feedback:
         if history.plays > 1:
             raise InvalidInput("campaign", "one play per decision", f"{campaign!r}, with {history.plays}")
         *_, last = [read(event)["encoding"] for event in store.scan(campaign, kinds=("opened", "switched"))]
-        stated = of_stored(last) if "units" in last else None
+        stated = policy_of_campaign(last) if "units" in last else None
         found = [name.removeprefix("outcome ") for name in history.outcomes]
         if outcome is None:
             maximized = stated.policy.problem.maximize if stated else None
@@ -76,11 +76,13 @@ class Feedback:
                 raise InvalidInput("outcome", f"the name of the reward, one of {found}", "none")
             outcome = best
         if found and outcome not in found:
-            raise InvalidInput("outcome", f"one that was observed, of {found}", f"{outcome!r}{meant(outcome, found)}")
+            raise InvalidInput(
+                "outcome", f"one that was observed, of {found}", f"{outcome!r}{suggestion(outcome, found)}"
+            )
         return Feedback(history, outcome, stated.coded if stated else None)
 
     def __iter__(self) -> Iterator[Logged]:
-        for event in self.history.decided():
+        for event in self.history.decisions():
             state, outcomes = self.history.end(event)
             body = read(event)
             if state == "observed" and body["p"][0] is not None:
@@ -208,7 +210,7 @@ def export(
             rows = _count((row for row in history if not observed or row["state"] == "observed"), work)
             if kind == "csv":
                 rows = itertools.chain([{name: name for name in history.columns}], rows)  # a header has texts, too
-            _TABLES[kind](part, history, rows if kind != "csv" or verbatim else map(_quoted, rows))
+            _TABLES[kind](part, history, rows if kind != "csv" or verbatim else map(_quote_row, rows))
     else:
         feedback = Feedback.of(store, campaign, outcome)
         with Work(f"writing {out.name}", "decision") as work, _new(out) as part:
@@ -222,13 +224,13 @@ def _new(out: Path) -> Iterator[Path]:
         yield part
 
 
-def _quoted(row: Row) -> Row:
+def _quote_row(row: Row) -> Row:
     """Put an apostrophe before texts that a spreadsheet would run.
 
-    >>> _quoted({"key": "=1+1", "outcome won": -1.0})
+    >>> _quote_row({"key": "=1+1", "outcome won": -1.0})
     {'key': "'=1+1", 'outcome won': -1.0}
     """
-    return {name: quoted(z) if isinstance(z, str) else z for name, z in row.items()}
+    return {name: quote(z) if isinstance(z, str) else z for name, z in row.items()}
 
 
 def _count(rows: Iterable[T], work: Work) -> Iterator[T]:
@@ -246,7 +248,7 @@ def _kind(out: Path, asked: str | None) -> str:
             raise InvalidInput("out", expected, out.name)
         return SUFFIXES[out.suffix.lower()]
     if asked not in known:
-        raise InvalidInput("format", f"one of {', '.join(known)}", f"{asked!r}{meant(asked, known)}")
+        raise InvalidInput("format", f"one of {', '.join(known)}", f"{asked!r}{suggestion(asked, known)}")
     return asked
 
 

@@ -17,7 +17,15 @@ from evenhand.core.validate import as_weight, file, on_disk
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.problem_files import encoding, first_actions, last_encoding, of_campaign, refusal
 from evenhand.live.fold.cases import Encoder, Teacher, alike
-from evenhand.live.fold.column_encoder import Coded, Stated, Text, leased, of_file, of_log, of_stored
+from evenhand.live.fold.column_encoder import (
+    ColumnEncoder,
+    FilePolicy,
+    Text,
+    of_file,
+    of_log,
+    policy_of_campaign,
+    with_totals_of,
+)
 from evenhand.live.fold.event_schema import naming_damage
 from evenhand.live.fold.first_event import Terms, refuse_no_fallback
 from evenhand.live.fold.lease import Lease
@@ -25,7 +33,7 @@ from evenhand.live.fold.training import Taught
 from evenhand.live.log.events import Conflict
 from evenhand.live.log.life import OnExpiry
 from evenhand.live.log.store import Store
-from evenhand.live.stores.opening import opened
+from evenhand.live.stores.opening import open_or_use
 from evenhand.live.worker.start import DAY, New, begin
 from evenhand.logs.log import read_rows
 from evenhand.logs.problem_file import parse
@@ -60,7 +68,7 @@ class Rows:
 
     def teach(self, policy: Policy, encoder: Encoder, state: PolicyState) -> None:
         """Train a new state on every row, in order."""
-        if not isinstance(encoder, Coded):
+        if not isinstance(encoder, ColumnEncoder):
             raise InvalidInput("policy", "one of a problem file, as it learns from a log", policy.name)
         coded, problem = encoder, policy.problem
         encoded = read_rows(self.path, coded.spec.untimed, problem.actions).encoded  # some may be appended since
@@ -112,10 +120,10 @@ def open_campaign(
         Busy: the store cannot be written.
     """
     stated = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
-    return open_stated(store, name, problem_path, log_path=log_path, learn=learn, stated=stated)
+    return open_with_settings(store, name, problem_path, log_path=log_path, learn=learn, stated=stated)
 
 
-def open_stated(
+def open_with_settings(
     store: str | Store,
     name: str,
     problem_path: str | Path | None,
@@ -143,7 +151,7 @@ def open_stated(
         if found is None:
             assert text is not None  # else it is that of the log
             if switch:
-                return _switched(place, name, text, log, learn)
+                return _switch(place, name, text, log, learn)
             raise refusal(place, name, text)
         rows, spec = _rows(log, learn, place, name), found.coded.spec
         if rows is not None:
@@ -156,24 +164,24 @@ def open_stated(
             worker = begin(place, name, found.policy, New(**{**own, **stated}), found.coded, teacher)
             campaign = Campaign(worker, worker.terms)
         else:
-            campaign = kept_campaign(place, name, teacher)
+            campaign = continue_campaign(place, name, teacher)
         if teacher is not None:
             teacher.keep()
         return campaign
 
-    with opened(store) as place, naming_damage(place, name):
-        return _owned(store, _unless_moved(place, name, partial(made, place)))
+    with open_or_use(store) as place, naming_damage(place, name):
+        return _own_store(store, _retry(place, name, partial(made, place)))
 
 
 def _new(
     text: Text, log: Path | None, learn: bool | float, lease: Lease | None, first: Sequence[str] | None = None
-) -> Stated:
+) -> FilePolicy:
     """Return the policy of a problem file and the encoding of a log, or else that of the file, under a lease."""
     found = of_file(text) if log is None else of_log(text, log, learn, first)
-    return found if lease is None else leased(found, lease)
+    return found if lease is None else with_totals_of(found, lease)
 
 
-def kept_campaign(store: Store, name: str, teacher: Teacher | None) -> Campaign:
+def continue_campaign(store: Store, name: str, teacher: Teacher | None) -> Campaign:
     """Continue a campaign with the problem file that its log has, even if others switch or erase meanwhile.
 
     Args:
@@ -189,25 +197,25 @@ def kept_campaign(store: Store, name: str, teacher: Teacher | None) -> Campaign:
     """
 
     def made() -> Campaign:
-        stated = of_stored(encoding(store, name))
+        stated = policy_of_campaign(encoding(store, name))
         worker = begin(store, name, stated.policy, New(), stated.coded, teacher)
         return Campaign(worker, worker.terms)
 
-    return _unless_moved(store, name, made)
+    return _retry(store, name, made)
 
 
-def _unless_moved(store: Store, name: str, call: Callable[[], Campaign]) -> Campaign:
+def _retry(store: Store, name: str, call: Callable[[], Campaign]) -> Campaign:
     """Open a campaign, and do so again if it fails as others began, switched or erased in between."""
     while True:
-        before = _moved(store, name)
+        before = _last_event_to_read(store, name)
         try:
             return call()
         except Conflict:
-            if _moved(store, name) == before:
+            if _last_event_to_read(store, name) == before:
                 raise
 
 
-def _moved(store: Store, name: str) -> int:
+def _last_event_to_read(store: Store, name: str) -> int:
     """Return the number of the last event that an opened campaign has to have read, 0 if there is none."""
     *_, last = 0, *(event.seq for event in store.scan(name, kinds=("opened", "switched", "erased")))
     return last
@@ -240,11 +248,11 @@ def switch_campaign(
         Busy: the store cannot be written.
     """
     text, log = Text.of(file("problem_path", problem_path)), _log(log_path)
-    with opened(store) as place:
-        return _owned(store, _switched(place, name, text, log, learn, by, why, expected))
+    with open_or_use(store) as place:
+        return _own_store(store, _switch(place, name, text, log, learn, by, why, expected))
 
 
-def _switched(
+def _switch(
     store: Store,
     name: str,
     text: Text,
@@ -256,13 +264,13 @@ def _switched(
 ) -> Campaign:
     """Switch a campaign as `switch_campaign` does."""
     kept = encoding(store, name)
-    before = of_stored(kept)
+    before = policy_of_campaign(kept)
     if log is None:
-        stated = of_stored(kept, text)
+        stated = policy_of_campaign(kept, text)
     else:
         stated = _new(text, log, before.coded.taught, before.coded.lease, first_actions(store, name))
     teacher = taught(store, name, _rows(log, learn, store, name))
-    campaign = kept_campaign(store, name, teacher)
+    campaign = continue_campaign(store, name, teacher)
     same = stated.policy.fingerprint() == campaign.policy.fingerprint()
     if not same or not alike(stated.coded, campaign.encoder.to_dict()):
         mark = expected or before.policy.fingerprint()
@@ -272,7 +280,7 @@ def _switched(
     return campaign
 
 
-def unused(text: Text, now: After) -> str | None:
+def horizon_difference(text: Text, now: After) -> str | None:
     """Return a sentence if the setting for cases after the horizon differs from the problem file, else None.
 
     A file states it for a new campaign. Later it is changed by a request of its own, which a switch does not undo.
@@ -284,7 +292,7 @@ def unused(text: Text, now: After) -> str | None:
     return f"after = {stated!r} of {text.name} is not used: {told}"
 
 
-def _owned(store: str | Store, campaign: Campaign) -> Campaign:
+def _own_store(store: str | Store, campaign: Campaign) -> Campaign:
     """Let a campaign close the store that was opened for it."""
     return campaign if campaign.store is store else Campaign(campaign._worker, campaign.terms, owner=True)
 

@@ -83,7 +83,7 @@ class History:
                 actions = read(event).get("actions", actions)  # a switch states them where it appends some
                 switches += [Switched.of(event)] if event.kind == "switched" else []
             elif event.kind == "restored":
-                ids = ids.then(event)
+                ids = ids.apply(event)
             elif event.kind == "decided":
                 body = read(event)
                 plays = max(plays, len(body["a"]))
@@ -123,7 +123,7 @@ class History:
             yield from self._rows()
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        for event in self.decided():
+        for event in self.decisions():
             body = read(event)
             told = reply(event, body, self.actions, self.ids)
             row: dict[str, Any] = {"id": told.id, "key": told.key, "at": told.at}
@@ -133,7 +133,7 @@ class History:
             row["state"], outcomes = self.end(event)
             yield row | dict(outcome_columns(outcomes))
 
-    def decided(self) -> Iterator[Event]:
+    def decisions(self) -> Iterator[Event]:
         """Yield the events of the decisions."""
         for event in self.store.scan(self.campaign, kinds=("decided",)):
             if event.seq > self.last:

@@ -9,16 +9,16 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError, EvenhandWarning, InvalidInput
 from evenhand.live.fold.cases import alike
-from evenhand.live.fold.column_encoder import Stated, Text, of_log, of_stored
+from evenhand.live.fold.column_encoder import FilePolicy, Text, of_log, policy_of_campaign
 from evenhand.live.fold.first_event import refuse_pool
 from evenhand.live.fold.phases import Phase, mark_in, signature
 from evenhand.live.fold.switch import other
 from evenhand.live.log.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.log.store import Store
-from evenhand.live.log.versions import deciding, refuse_later
+from evenhand.live.log.versions import deciding_version, refuse_later
 
 
-def of_campaign(store: Store, name: str, text: Text | None, log: Path | None) -> Stated | None:
+def of_campaign(store: Store, name: str, text: Text | None, log: Path | None) -> FilePolicy | None:
     """Return the policy and encoder of a problem file as the campaign took it; None if it never had such a file.
 
     A warning says if another file superseded it.
@@ -29,7 +29,7 @@ def of_campaign(store: Store, name: str, text: Text | None, log: Path | None) ->
     """
     present = encoding(store, name)
     if text is None and log is None:
-        return of_stored(present)
+        return policy_of_campaign(present)
     each = dict[str, Event]()  # by what it states, the present one last
     for event in store.scan(name, kinds=("opened", "switched")):
         kept = read(event)["encoding"]
@@ -44,7 +44,7 @@ def of_campaign(store: Store, name: str, text: Text | None, log: Path | None) ->
         if "file" not in kept:
             continue
         try:
-            found = of_stored(kept, text)
+            found = policy_of_campaign(kept, text)
         except EvenhandError:  # it has other columns, or is of a version that wrote such files in another way
             if text is None:
                 raise
@@ -69,7 +69,7 @@ def refusal(store: Store, name: str, text: Text) -> Conflict:
     """Make the error for a problem file that a campaign never had."""
     *_, last = store.scan(name, kinds=("opened", "switched"))
     try:
-        given = Phase(*of_stored(read(last)["encoding"], text))
+        given = Phase(*policy_of_campaign(read(last)["encoding"], text))
     except Conflict as error:
         return Conflict(f"{name!r}: {error}")
     return other(name, last, given)
@@ -99,7 +99,7 @@ def last_encoding(store: Store, campaign: str) -> Mapping[str, Any] | None:
     if last is None:
         refuse_pool(store, campaign)
         return None
-    refuse_later(campaign, deciding(store, campaign))
+    refuse_later(campaign, deciding_version(store, campaign))
     found: Mapping[str, Any] = read(last)["encoding"]
     if "units" not in found:
         expected = "one that was opened with a problem file; others have the methods of `Campaign`"

@@ -21,7 +21,7 @@ from evenhand.live.stores._clock import clock
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.batches import Deciding
 from evenhand.logs.problem_file import read_spec
-from evenhand.policy.cases import known_of, offered_of
+from evenhand.policy.cases import known_outcomes, offer_mask
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.run import of_problem_file, policies
@@ -41,7 +41,7 @@ class _Shapes:
         features = np.random.default_rng(i).uniform(-1.0, 1.0, (1, len(problem.actions), self._n))
         groups = [problem.columns.index((g.name, g.names[i % len(g.names)])) for g in problem.groups]
         placed = problem.groups_of(np.array([groups], np.int64).reshape(1, -1))
-        return Context(features, known_of(problem, known), placed, offered_of(problem, offered))
+        return Context(features, known_outcomes(problem, known), placed, offer_mask(problem, offered))
 
     def to_dict(self) -> dict[str, Any]:
         return {}
@@ -87,7 +87,7 @@ def rehearse(policy: Policy, rounds: int = _ROUNDS) -> None:
     campaign.many([Deciding({"round": i}, f"many {i}", frozen=True) for i in range(_MANY)])
     now[0] += (_PATIENCE + 1) * _SECOND
     campaign.refresh()  # lets the others expire
-    settled = [z.key for z in campaign.events() if z.kind == "decided" and _is_observed(campaign, z.seq)]
+    settled = [z.key for z in campaign.events() if z.kind == "decided" and _has_outcome(campaign, z.seq)]
     tally = Tally(campaign)
     tally.update()
     page(campaign, campaign.status(), tally)
@@ -118,5 +118,5 @@ def _outcomes(policy: Policy, i: int) -> Any:
     return one if policy.choice.n_plays == 1 else [one] * policy.choice.n_plays
 
 
-def _is_observed(campaign: Campaign, seq: int) -> bool:
+def _has_outcome(campaign: Campaign, seq: int) -> bool:
     return any(event.kind == "observed" for event in campaign.store.about(campaign.name, seq))

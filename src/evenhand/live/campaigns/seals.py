@@ -19,18 +19,18 @@ from urllib.parse import quote
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.files import replacement
-from evenhand.core.signatures import has, shown
+from evenhand.core.signatures import has, value_text
 from evenhand.core.texts import count
 from evenhand.core.validate import on_disk
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.fold.changes import check_said
-from evenhand.live.fold.fold import Rewritten
+from evenhand.live.fold.changes import check_line
+from evenhand.live.fold.fold import StaleFold
 from evenhand.live.fold.phases import adopts_books
 from evenhand.live.fold.snapshots import dump
-from evenhand.live.log.events import Busy, Damaged, Event, encode, is_erased, read, written
+from evenhand.live.log.events import Busy, Damaged, Event, encode, is_erased, read, time_text
 from evenhand.live.log.segments import KEEPERS, Segment, segments
-from evenhand.live.log.store import OnlyRead, Scrubbing, Sealing, Store, Transaction
+from evenhand.live.log.store import CleanableStore, ReadOnlyStore, SealTransaction, Store, Transaction
 from evenhand.live.stores._segments import write_segment
 from evenhand.live.stores.opening import connect_to_read
 from evenhand.live.worker.worker import Worker
@@ -51,7 +51,7 @@ class Seal:
     def __str__(self) -> str:
         if self.segment is None:
             told = f"nothing to move: the first event that no segment has is {self.first.seq}"
-            told += f", of {written(self.first.at)}; --before DATE or EVENT says up to where"
+            told += f", of {time_text(self.first.at)}; --before DATE or EVENT says up to where"
             return f"{told} (what a policy learned again at a switch moves together with the switch)"
         stays = f"; {count(self.stays, 'decision')} of them stay in the store as well" if self.stays else ""
         z = self.segment
@@ -73,38 +73,40 @@ class _Plan(NamedTuple):
     decisions: int
 
 
-def seal(campaign: Watched, worker: Worker, folder: str | Path, before: date | int | None, by: str, why: str) -> Seal:
+def seal(
+    campaign: CampaignView, worker: Worker, folder: str | Path, before: date | int | None, by: str, why: str
+) -> Seal:
     """Move old events to a segment; see `Campaign.seal`."""
     for field, value in (("by", by), ("why", why)):
-        check_said(field, value)
+        check_line(field, value)
     place = Path(folder)
     with on_disk("folder", "a folder in one that is there"):
         place.mkdir(mode=0o700, exist_ok=True)
-    if has(worker.store, OnlyRead) or not worker.one(lambda log: isinstance(log, Sealing)):
+    if has(worker.store, ReadOnlyStore) or not worker.one(lambda log: isinstance(log, SealTransaction)):
         raise InvalidInput("store", "one out of which events can be moved", type(worker.store).__name__)
     for _ in range(_TIMES):
         worker.relearn()
         try:
-            plan = _planned(campaign, worker, place, before)
-        except Rewritten:  # somebody was erased meanwhile
+            plan = _prepare(campaign, worker, place, before)
+        except StaleFold:  # somebody was erased meanwhile
             continue
         if isinstance(plan, Event):
             if worker.look(lambda fold: fold.sealed):
                 _clean(worker)  # which the last seal may not have done
             return Seal(segment=None, first=plan)
         try:
-            with _written(worker.store, worker.name, plan) as draft:
-                found = worker.one(partial(_sealed, worker, plan, draft, {"by": by, "why": why}))
+            with _draft(worker.store, worker.name, plan) as draft:
+                found = worker.one(partial(_append_seal, worker, plan, draft, {"by": by, "why": why}))
         except Damaged:
             if worker.look(lambda fold: fold.sealed) < plan.first:
                 raise
             continue  # another process moved the events meanwhile
         if found is not None:
-            return _done(worker, found)
+            return _finish(worker, found)
     raise Busy("decisions were erased, corrected or learned by another policy meanwhile: run the command again")
 
 
-def _done(worker: Worker, segment: Segment) -> Seal:
+def _finish(worker: Worker, segment: Segment) -> Seal:
     """Clean the files of the store after a seal, and count the decisions that stay."""
     worker.keep()  # so that no process folds from the end of the segment
     _clean(worker)
@@ -120,7 +122,7 @@ def _clean(worker: Worker) -> None:
         Busy: another program reads them.
     """
     try:
-        if isinstance(worker.store, Scrubbing):
+        if isinstance(worker.store, CleanableStore):
             worker.store.scrub()
     except Busy as error:
         raise Busy("the seal stands; the file gives its space back later: run `evenhand erase STORE`") from error
@@ -134,7 +136,7 @@ def _short(name: str) -> str:
     return f"{re.sub('%.?$', '', found[:_LONGEST])}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _planned(campaign: Watched, worker: Worker, folder: Path, before: date | int | None) -> _Plan | Event:
+def _prepare(campaign: CampaignView, worker: Worker, folder: Path, before: date | int | None) -> _Plan | Event:
     """Prepare a seal without a lock; returns the first event that would stay if nothing can be moved."""
     store, name = worker.store, worker.name
     first, erased, known = worker.look(lambda fold: (fold.sealed + 1, fold.erased, fold.known))
@@ -191,7 +193,7 @@ def _old(worker: Worker, after: int, before: date | int | None) -> Iterator[Even
         at = before if isinstance(before, datetime) else datetime.combine(before, time())
         end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
     else:
-        raise InvalidInput("before", "a date, a time, or the number of an event", shown(before))
+        raise InvalidInput("before", "a date, a time, or the number of an event", value_text(before))
     return (event for event in takewhile(lambda z: z.at < end or z.seq <= back, events) if event.at < end)
 
 
@@ -209,7 +211,7 @@ def _refuse_other(name: str, plan: _Plan) -> None:
 
 
 @contextmanager
-def _written(store: Store, name: str, plan: _Plan) -> Iterator[Path]:
+def _draft(store: Store, name: str, plan: _Plan) -> Iterator[Path]:
     """Yield a draft of the segment, which was checked; it is removed unless it was renamed.
 
     Raises:
@@ -245,7 +247,7 @@ def _stateless(event: Event) -> Event:
     return event._replace(own=None, salt=None) if event.kind in KEEPERS else event
 
 
-def _sealed(worker: Worker, plan: _Plan, draft: Path, note: dict[str, str], log: Transaction) -> Segment | None:
+def _append_seal(worker: Worker, plan: _Plan, draft: Path, note: dict[str, str], log: Transaction) -> Segment | None:
     """Append the event of a seal, and remove what it moved; None if the segment has to be written again.
 
     The segment gets its name while the lock is held, so that none that the log has is replaced by an earlier copy.
@@ -254,7 +256,7 @@ def _sealed(worker: Worker, plan: _Plan, draft: Path, note: dict[str, str], log:
     same = (fold.sealed + 1, fold.erased, fold.known) == (plan.first, plan.erased, plan.known)
     if not same or 0 < fold.reach <= last.seq or _is_needed(worker, last.seq):
         return None
-    assert isinstance(log, Sealing)
+    assert isinstance(log, SealTransaction)
     emptied = [event.seq for event in store.scan(worker.name, kinds=("sealed",)) if not is_erased(event)]
     _name(draft, plan.path)
     body = {**note, "first": plan.first, "last": last.seq, "hash": last.hash.hex()}

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 from evenhand.core.arguments import build
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import unknown_key
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.core.toml import parse
 from evenhand.core.validate import number, on_disk, one_of
 
@@ -57,7 +57,7 @@ class Token:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise InvalidInput("name", "1 to 60 letters, digits, _ or -", shown(self.name))
+            raise InvalidInput("name", "1 to 60 letters, digits, _ or -", value_text(self.name))
         if not _HASH.fullmatch(self.sha256):
             raise InvalidInput("sha256", "64 hexadecimal digits, as `evenhand token` prints them", "others")
         if not self.roles:

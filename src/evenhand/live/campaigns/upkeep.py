@@ -18,7 +18,7 @@ INTERVAL = 5.0  # from one look at the log to the next, where nobody asks
 _PAUSE = 0.01  # seconds between two turns of learning corrections, so that requests come first
 
 
-class KeptUp(Protocol):
+class Updatable(Protocol):
     """An object that is brought up to date now and then, such as a campaign."""
 
     @property
@@ -58,7 +58,7 @@ class Upkeep:
 
 
 @contextmanager
-def keeping_up(campaigns: Iterable[KeptUp]) -> Iterator[None]:
+def update_thread(campaigns: Iterable[Updatable]) -> Iterator[None]:
     """Read the logs of campaigns every few seconds, in a thread of its own that ends with the block.
 
     A server that nobody asks thus expires what is overdue, learns corrections that are due, and goes on with a policy
@@ -74,13 +74,13 @@ def keeping_up(campaigns: Iterable[KeptUp]) -> Iterator[None]:
         thread.join()
 
 
-def _keep_up(campaigns: list[KeptUp], over: threading.Event) -> None:
+def _keep_up(campaigns: list[Updatable], over: threading.Event) -> None:
     told = [""] * len(campaigns)
     while not over.wait(INTERVAL):
         told = [_look(campaign, over, before) for campaign, before in zip(campaigns, told, strict=True)]
 
 
-def _look(campaign: KeptUp, over: threading.Event, before: str) -> str:
+def _look(campaign: Updatable, over: threading.Event, before: str) -> str:
     """Bring one campaign up to date; an error is logged once, as the next requests get it too."""
     try:
         while campaign.refresh() and not over.wait(_PAUSE):

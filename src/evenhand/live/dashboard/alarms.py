@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evenhand.core.texts import count
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.streak import rooms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
@@ -51,22 +51,22 @@ class Alarm(NamedTuple):
     text: str  # a sentence
 
 
-def alarms(campaign: Watched, status: Status, tally: Tally) -> list[str]:
+def alarms(campaign: CampaignView, status: Status, tally: Tally) -> list[str]:
     """List the sentences of all alarms."""
-    return [alarm.text for alarm in raised(campaign, status, tally)]
+    return [alarm.text for alarm in all_alarms(campaign, status, tally)]
 
 
-def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
+def all_alarms(campaign: CampaignView, status: Status, tally: Tally) -> list[Alarm]:
     """List the alarms about budgets, limits, outcomes, cases and holdouts, and those of the model, such as drift."""
     return [
         *_budgets(status, tally),
         *_limits(status),
         *_outcomes(tally),
-        *_over(campaign, status, tally),
+        *_nothing_to_play(campaign, status, tally),
         *_cases(tally),
-        *_held_out(campaign, status),
-        *_untried(campaign, tally),
-        *_locked_in(campaign, tally),
+        *_below_holdout(campaign, status),
+        *_unknown_actions(campaign, tally),
+        *_lock_in(campaign, tally),
         *_clock(campaign),
         *_memory(campaign, status),
         *_retention(campaign, tally),
@@ -133,14 +133,14 @@ def _outcomes(tally: Tally) -> Iterator[Alarm]:
         yield Alarm("silence", f"No outcome came {since}, {text}")
 
 
-def _over(campaign: Watched, status: Status, tally: Tally) -> Iterator[Alarm]:
+def _nothing_to_play(campaign: CampaignView, status: Status, tally: Tally) -> Iterator[Alarm]:
     """Yield an alarm if nothing is played any longer, though nobody has ended the campaign."""
     problem, spans = campaign.policy.problem, tally.spans.all
     if tally.life.after != "nothing" or tally.life.state == "ended" or not spans:
         return
     text = "Nothing more is played. End the campaign, switch to a longer horizon, or run `evenhand change --after`."
     if is_past(problem, spans[-1].at):
-        yield Alarm("over", f"The end of the run, {problem.clock.written(problem.clock.last)}, is past. {text}")
+        yield Alarm("over", f"The end of the run, {problem.clock.format(problem.clock.last)}, is past. {text}")
     elif status.rounds >= problem.last_round:
         yield Alarm("over", f"The horizon of {count(problem.horizon, 'round')} is reached. {text}")
 
@@ -152,13 +152,13 @@ def _cases(tally: Tally) -> Iterator[Alarm]:
             yield Alarm("clipped", f"{name}: {of} stated a value out of its range, which counted as another one.")
 
 
-def _clock(campaign: Watched) -> Iterator[Alarm]:
+def _clock(campaign: CampaignView) -> Iterator[Alarm]:
     if campaign.ahead >= AHEAD:
         text = "until the clock has caught up, time stands still and nothing expires."
         yield Alarm("clock", f"The log is ahead of the clock by {count(round(campaign.ahead), 'second')}: {text}")
 
 
-def _memory(campaign: Watched, status: Status) -> Iterator[Alarm]:
+def _memory(campaign: CampaignView, status: Status) -> Iterator[Alarm]:
     taken = campaign.waiting_bytes
     if taken > WAITING:
         text = f"take {round(taken / 1e6):,} MB of memory, and of every snapshot."
@@ -166,7 +166,7 @@ def _memory(campaign: Watched, status: Status) -> Iterator[Alarm]:
         yield Alarm("memory", f"{count(status.waiting, 'decision')} that wait for outcomes {text} {asked}")
 
 
-def _retention(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
+def _retention(campaign: CampaignView, tally: Tally) -> Iterator[Alarm]:
     rule = campaign.retention if tally.life.retention != "off" else None  # which is another request
     if rule is None:
         return
@@ -177,7 +177,7 @@ def _retention(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
         yield Alarm("retention", f"{text} Servers do that by themselves; no server seems to run.")
 
 
-def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:
+def _below_holdout(campaign: CampaignView, status: Status) -> Iterator[Alarm]:
     """Yield an alarm if an objective of one outcome is below that of the rounds held out, by its whole interval."""
     maximized = campaign.policy.problem.maximize
     one = status.held_out.get(maximized) if isinstance(maximized, str) else None
@@ -187,7 +187,7 @@ def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:
         yield Alarm("holdout", f"{one.name}: {text}")
 
 
-def _untried(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
+def _unknown_actions(campaign: CampaignView, tally: Tally) -> Iterator[Alarm]:
     """Yield the actions of which nothing is known, though a policy with a budget hardly draws by chance any longer."""
     problem, share = campaign.policy.problem, tally.sure()
     if share is None or share <= SURE or campaign.terms.taught is not None or not any(s.spends for s in problem.stated):
@@ -199,7 +199,7 @@ def _untried(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
         yield Alarm("untried", f"No outcome of {names} yet: {text}")
 
 
-def _locked_in(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
+def _lock_in(campaign: CampaignView, tally: Tally) -> Iterator[Alarm]:
     """Yield the action that a policy which never explores plays alone, though others may be worth more."""
     streak = tally.streak
     found = [] if campaign.terms.taught is not None else rooms(campaign, streak)

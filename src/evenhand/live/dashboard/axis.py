@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
-from evenhand.live.dashboard.charts import Across
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.charts import HorizontalAxis
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.tally import Tally
 from evenhand.policy.status import Status
 from evenhand.problem.clock import Clock
@@ -15,7 +15,7 @@ from evenhand.problem.clock import Clock
 _DAY = 86_400_000_000  # microseconds
 
 
-def began(campaign: Watched) -> int:
+def began(campaign: CampaignView) -> int:
     """Return when a campaign was opened, in microseconds since 1970."""
     first = next(iter(campaign.store.scan(campaign.name)), None)
     assert first is not None  # it was opened
@@ -40,7 +40,7 @@ class Axis:
     last: float
 
     @staticmethod
-    def of(campaign: Watched, status: Status, tally: Tally) -> Axis:
+    def of(campaign: CampaignView, status: Status, tally: Tally) -> Axis:
         """Return the axis of a campaign at present."""
         problem, spans = campaign.policy.problem, tally.spans.all
         rounds = [float(x) for x in accumulate(span.rounds for span in spans)]
@@ -67,17 +67,17 @@ class Axis:
         return "rounds" if self.start is None else "time"
 
     @property
-    def over(self) -> str:
+    def table_title(self) -> str:
         """The title of a table of a course."""
         return "Over the rounds" if self.start is None else "Over time"
 
-    def across(self, last: float | None = None) -> Across:
+    def horizontal(self, last: float | None = None) -> HorizontalAxis:
         """Return the axis of a chart, up to now or up to another end."""
-        return Across(last=self.here if last is None else last, start=self.start)
+        return HorizontalAxis(last=self.here if last is None else last, start=self.start)
 
-    def written(self, x: float) -> str:
+    def format(self, x: float) -> str:
         """Write a place in a table."""
-        return f"{x:,.0f}" if self.start is None else Clock(self.start, self.last).written(x)
+        return f"{x:,.0f}" if self.start is None else Clock(self.start, self.last).format(x)
 
     def about(self, x: float) -> str:
         """Write a place that is an estimate, in words."""

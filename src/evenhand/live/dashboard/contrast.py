@@ -93,7 +93,7 @@ def _half(f: Objective, means: list[Floats], sides: tuple[Moments, Moments]) -> 
 
 def is_few(c: Comparison, tally: Tally) -> bool:
     """Return whether held-out rounds, or the others, are too few for an interval, or their outcomes do not vary."""
-    return min(c.rounds, round(tally.arrived()) - c.rounds) < FEW or not c.high > c.low
+    return min(c.rounds, round(tally.n_with_outcomes()) - c.rounds) < FEW or not c.high > c.low
 
 
 def _of_holdout(c: Comparison, few: bool) -> Contrast:

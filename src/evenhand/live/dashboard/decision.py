@@ -19,17 +19,17 @@ from evenhand.live.dashboard.view import (
     digits,
     duration,
     moment,
-    paired,
+    pair,
     percent,
     signed,
 )
-from evenhand.live.worker.explanation import Explained, Why
+from evenhand.live.worker.explanation import Explanation, Why
 
 _MOST = 30  # bars in a chart; the table has all
 _NOTHING = 1e-9  # of the largest part: rounding
 
 
-def decision_page(campaign: str, found: Mapping[str, Any], explained: Explained | None) -> str:
+def decision_page(campaign: str, found: Mapping[str, Any], explained: Explanation | None) -> str:
     """Render the page of a decision.
 
     Args:
@@ -57,20 +57,20 @@ def decision_page(campaign: str, found: Mapping[str, Any], explained: Explained 
     return render("decision.html", values)
 
 
-def _choice(found: Mapping[str, Any], explained: Explained | None) -> list[Card]:
+def _choice(found: Mapping[str, Any], explained: Explanation | None) -> list[Card]:
     cards = [_chances(found)]
     if explained is None:
         text = ""
         words = "A policy that this server does not have made this decision, or what is needed was erased."
     else:
-        cards += [] if explained.why is None else [_mattered(found["case"], explained.why)]
-        cards += [_expected(explained.expected, found["actions"])]
+        cards += [] if explained.why is None else [_contributions(found["case"], explained.why)]
+        cards += [_predictions(explained.expected, found["actions"])]
         text, words = dedent(explained.text), "Prices, worths and limits are those of the decision."
     said = Card(name="explained", title="What the policy says", summary=words, text=text, wide=True)
-    return [*paired(cards), said]
+    return [*pair(cards), said]
 
 
-def _expected(each: Mapping[str, Mapping[str, float]], played: Sequence[str | None]) -> Card:
+def _predictions(each: Mapping[str, Mapping[str, float]], played: Sequence[str | None]) -> Card:
     """List the outcomes that every action was expected to have, the actions that were played first."""
     names = list(next(iter(each.values())))
     order = sorted(each, key=lambda action: action not in played)
@@ -82,7 +82,7 @@ def _expected(each: Mapping[str, Mapping[str, float]], played: Sequence[str | No
     )
 
 
-def _mattered(case: Mapping[str, Any], z: Why) -> Card:
+def _contributions(case: Mapping[str, Any], z: Why) -> Card:
     """Chart what made the play worth more than the best other action, the largest parts first."""
     parts = [(f"{name} {_plain(case[name])}" if name in case else name, x) for name, x in z.features.items() if name]
     parts.sort(key=lambda part: -abs(part[1]))
@@ -102,13 +102,13 @@ def _mattered(case: Mapping[str, Any], z: Why) -> Card:
         name="mattered",
         title="What mattered",
         summary=words,
-        chart=signed_bars(f"what made {z.played} differ from {z.other}: {_listed(shown)}", shown),
+        chart=signed_bars(f"what made {z.played} differ from {z.other}: {_join(shown)}", shown),
         keys=[Key("bar", f"for {z.played}"), Key("less", f"for {z.other}")],
         tables=[Table(("part", "of the difference"), rows, title=title)],
     )
 
 
-def _listed(shown: Sequence[tuple[str, float, str]]) -> str:
+def _join(shown: Sequence[tuple[str, float, str]]) -> str:
     return ", ".join(f"{name} {words}" for name, _, words in shown)
 
 
@@ -138,14 +138,14 @@ def _chances(found: Mapping[str, Any]) -> Card:
 def _case(found: Mapping[str, Any]) -> list[Card]:
     if "case" not in found:
         return [Card(name="stated", title="Stated", summary="Erased.")]
-    cards = [Card(name="stated", title="Stated", tables=[_named(("name", "value"), found["case"])])]
+    cards = [Card(name="stated", title="Stated", tables=[_table_of(("name", "value"), found["case"])])]
     offered = found.get("offered")
     words = "All actions." if offered is None else ", ".join(offered)
-    tables = [_named(("known outcome", "value"), found["known"])] if found.get("known") else []
+    tables = [_table_of(("known outcome", "value"), found["known"])] if found.get("known") else []
     return [*cards, Card(name="offered", title="Offered", summary=words, tables=tables)]
 
 
-def _named(head: Sequence[str], values: Mapping[str, Any]) -> Table:
+def _table_of(head: Sequence[str], values: Mapping[str, Any]) -> Table:
     return Table(head, [(name, _plain(value)) for name, value in values.items()], texts=True)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from evenhand.core.errors import MissingExtra
 from evenhand.core.files import replacement
 from evenhand.core.validate import on_disk
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.fold.event_schema import naming_damage
 
 
-def write_file(campaign: Watched, path: str | Path) -> None:
+def write_file(campaign: CampaignView, path: str | Path) -> None:
     """Write the dashboard of a campaign as one self-contained HTML file, which appears complete or not at all.
 
     Raises:

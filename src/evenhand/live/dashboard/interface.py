@@ -12,7 +12,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 
 
-class Watched(Protocol):
+class CampaignView(Protocol):
     """The contract between campaigns and reports, so that neither module imports the other."""
 
     @property

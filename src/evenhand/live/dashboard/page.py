@@ -15,12 +15,12 @@ from evenhand.core.texts import count
 from evenhand.live.dashboard.alarms import alarms, count_due
 from evenhand.live.dashboard.axis import began
 from evenhand.live.dashboard.contrast import Contrast, contrast
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.plans import pace_of, plan_of
 from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Card, Link, Section, Table, Tile, digits, interval, moment, percent, signed
-from evenhand.live.log.events import written
+from evenhand.live.log.events import time_text
 from evenhand.live.log.life import State
 from evenhand.policy.status import Account, Status, Use
 
@@ -39,12 +39,12 @@ def render(template: str, values: dict[str, Any]) -> str:
     return _TEMPLATES.get_template(template).render(**values, now=now)
 
 
-def page(campaign: Watched, status: Status, tally: Tally) -> str:
+def page(campaign: CampaignView, status: Status, tally: Tally) -> str:
     """Render the dashboard for a server."""
     return render("dashboard.html", _values(campaign, status, tally, linked=True) | {"style": None, "root": ""})
 
 
-def render_file(campaign: Watched) -> str:
+def render_file(campaign: CampaignView) -> str:
     """Render the dashboard as one self-contained file without scripts, which can be kept or sent.
 
     Args:
@@ -65,7 +65,7 @@ def render_file(campaign: Watched) -> str:
     return render("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style, "root": ""})
 
 
-def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
+def _values(campaign: CampaignView, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
     now, texts = Readings(campaign, status, tally, linked), alarms(campaign, status, tally)
     sections = [show(now) for show in SECTIONS]
     return {
@@ -110,7 +110,7 @@ def head_line(now: Readings) -> str:
     """Say which policy decides, since when, and when the latest event arrived."""
     spans = now.tally.spans.all
     latest = f"; the latest event at {moment(spans[-1].at)} UTC" if spans else ""
-    restores = "".join(f"; restored {written(z.at)}: {z.gap}" for z in now.tally.ids.restores[-1:])
+    restores = "".join(f"; restored {time_text(z.at)}: {z.gap}" for z in now.tally.ids.restores[-1:])
     lost = now.tally.uncounted
     uncounted = (
         f"; {count(lost, 'decision')} in segments not counted, as this policy counts in another way" if lost else ""
@@ -121,17 +121,17 @@ def head_line(now: Readings) -> str:
 def head_tiles(now: Readings, alarms: Sequence[str]) -> list[Tile]:
     """Return tiles: the objective, the budget that is furthest ahead of its plan, alarms, rounds, waiting decisions."""
     paced = _budget(now)
-    return [_objective(now), *([] if paced is None else [paced]), _alarms(alarms), _rounds(now), _waiting(now)]
+    return [_objective(now), *([] if paced is None else [paced]), _alarms(alarms), _rounds(now), _waiting_tile(now)]
 
 
 def _objective(now: Readings) -> Tile:
     problem, status = now.campaign.policy.problem, now.status
     name = f"Average {problem.maximize}" if isinstance(problem.maximize, str) else "Objective"
     found = contrast(problem, status, now.tally)
-    return Tile(name, digits(status.objective), "no reference yet" if found is None else _compared(found))
+    return Tile(name, digits(status.objective), "no reference yet" if found is None else _comparison(found))
 
 
-def _compared(a: Contrast) -> str:
+def _comparison(a: Contrast) -> str:
     rounds = f"{count(a.rounds, 'round')} {a.of}"
     if math.isnan(a.low):
         return f"{signed(a.difference)} against {rounds}: {a.verdict}"
@@ -181,7 +181,7 @@ def _rounds(now: Readings) -> Tile:
     return Tile("Decided", f"{now.status.rounds:,}", note)
 
 
-def _waiting(now: Readings) -> Tile:
+def _waiting_tile(now: Readings) -> Tile:
     n, whole = now.tally.counts, count_due(now.tally)
     overdue = f"{n['held']:,} of them overdue; " if n["held"] else ""
     expired = f"{percent(n['expired'] / whole)} of those due expired" if whole else "none was due"

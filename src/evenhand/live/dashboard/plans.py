@@ -11,7 +11,7 @@ from evenhand.core.types import Floats
 from evenhand.live.dashboard.axis import Axis
 from evenhand.planning.pace import Pace, traffic_of
 from evenhand.policy.status import Account, Status
-from evenhand.problem.constraints import Stated
+from evenhand.problem.constraints import Statement
 from evenhand.problem.problem import Problem
 
 _POINTS = 240
@@ -28,12 +28,12 @@ class Plan(NamedTuple):
         return float(np.interp(time, self.times, self.amounts))
 
     @property
-    def even(self) -> bool:
+    def is_even(self) -> bool:
         """Whether the same is to be spent in every round."""
         return len(self.times) == 2
 
 
-def plan_of(problem: Problem, stated: Stated) -> Plan:
+def plan_of(problem: Problem, stated: Statement) -> Plan:
     """Return the plan of a constraint that spends.
 
     Equation: with F the cases of the forecast, the rate at a time is min_s allowance_s / F(s) over the spans s that
@@ -49,7 +49,7 @@ def plan_of(problem: Problem, stated: Stated) -> Plan:
     return Plan(times, np.cumsum([0.0, *(rate * np.diff(cases))]))
 
 
-class Paced(NamedTuple):
+class PlanProgress(NamedTuple):
     """The spending of a budget, beside its plan."""
 
     plan: float  # by now
@@ -57,14 +57,14 @@ class Paced(NamedTuple):
     end: float | None  # what is spent at the end if it goes on like this; None after the end
 
 
-def pace_of(account: Account, problem: Problem, planned: Plan, status: Status, axis: Axis) -> Paced:
+def pace_of(account: Account, problem: Problem, planned: Plan, status: Status, axis: Axis) -> PlanProgress:
     """Compare an account with its plan at present."""
     plan = planned.at(axis.here if problem.until is not None else float(status.rounds))
     if status.rounds > problem.last_round or (problem.until is not None and axis.last > problem.clock.last):
-        return Paced(plan, account.spent / plan, None)
-    share = account.pace if planned.even else (account.spent / plan if plan > 0.0 else math.nan)
+        return PlanProgress(plan, account.spent / plan, None)
+    share = account.pace if planned.is_even else (account.spent / plan if plan > 0.0 else math.nan)
     if math.isnan(share):
-        return Paced(plan, share, None)
+        return PlanProgress(plan, share, None)
     end = share * float(planned.amounts[-1])
     most = account.spent + account.held + account.left
-    return Paced(plan, share, min(end, most) if account.hard and not planned.even else end)
+    return PlanProgress(plan, share, min(end, most) if account.hard and not planned.is_even else end)

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.live.dashboard.page import render
 from evenhand.live.dashboard.view import Card, Section, Table
 
@@ -144,7 +144,7 @@ def _words(schema: Schema) -> str:
 
 def _some(values: Sequence[object], between: str) -> str:
     rest = len(values) - _SHOWN
-    return between.join("null" if z is None else shown(z) for z in values[:_SHOWN]) + (
+    return between.join("null" if z is None else value_text(z) for z in values[:_SHOWN]) + (
         f" and {rest:,} more" if rest > 0 else ""
     )
 

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from evenhand.live.dashboard.alarms import alarms
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.fold.cases import ranged
+from evenhand.live.fold.cases import ranged_features
 from evenhand.live.fold.event_schema import naming_damage
 from evenhand.policy.status import Status
 
@@ -23,7 +23,7 @@ KINDS = {
 }
 
 
-def report(campaign: Watched) -> dict[str, Any]:
+def report(campaign: CampaignView) -> dict[str, Any]:
     """Report on a campaign after reading its whole log."""
     with naming_damage(campaign.store, campaign.name):
         status, tally = campaign.status(), Tally(campaign)
@@ -31,7 +31,7 @@ def report(campaign: Watched) -> dict[str, Any]:
         return to_json(campaign, status, tally)
 
 
-def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
+def to_json(campaign: CampaignView, status: Status, tally: Tally) -> dict[str, Any]:
     """Convert a status and a tally to JSON; missing numbers become null."""
     found: dict[str, Any] = _finite(asdict(status))
     for name, standing in status.standings.items():
@@ -52,7 +52,7 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "actions": actions,
         "ahead": campaign.ahead,
         "certain": tally.certain(),
-        "clipped": {name: tally.clipped.counts[name] for name in ranged(campaign.encoder)},
+        "clipped": {name: tally.clipped.counts[name] for name in ranged_features(campaign.encoder)},
         "mark": campaign.policy.fingerprint(),
         "restores": [{**z._asdict(), "said": str(z)} for z in tally.ids.restores],
         "uncounted": tally.uncounted,

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.goals.base import Priced
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.fold.cases import context_of
 from evenhand.live.log.events import read
 from evenhand.policy.cautions import never_explores
@@ -28,7 +28,7 @@ class Streak:
     >>> streak = Streak()
     >>> for number in range(1, 6):
     ...     streak.decided(number, "call" if number > 2 else "none", None, certain=True)
-    >>> streak.action, streak.first, streak.rounds, streak.passed("none")
+    >>> streak.action, streak.first, streak.rounds, streak.n_offered("none")
     ('call', 3, 3, 3)
     """
 
@@ -40,7 +40,7 @@ class Streak:
         self._some = Counter[str]()  # of these rounds, those that named the action among others that they offered
         self._all = 0  # those that offered all
 
-    def passed(self, action: str) -> int:
+    def n_offered(self, action: str) -> int:
         """Return the number of decisions in which an action was offered, and the streak's action was played."""
         return self._all + self._some[action]
 
@@ -93,7 +93,7 @@ class Room(NamedTuple):
     more: float  # per round, in units of the objective
 
 
-def rooms(campaign: Watched, streak: Streak) -> list[Room]:
+def rooms(campaign: CampaignView, streak: Streak) -> list[Room]:
     """Return the actions that may be worth more than the one that is played alone, the largest room first.
 
     There are none unless one action was played alone for long by a policy that never explores, and 20 of its outcomes
@@ -121,7 +121,11 @@ def rooms(campaign: Watched, streak: Streak) -> list[Room]:
         return []
     played, found = float(price @ own[1:]) / own[0], list[Room]()
     for a, name in enumerate(problem.actions):
-        if name == streak.action or name in problem.withdrawn or streak.passed(name) < max(FEWEST, PART * streak.whole):
+        if (
+            name == streak.action
+            or name in problem.withdrawn
+            or streak.n_offered(name) < max(FEWEST, PART * streak.whole)
+        ):
             continue
         k, highest = _highest(problem, a, streak.sums.get(name), price)
         if highest > played + 1e-9 * abs(played):

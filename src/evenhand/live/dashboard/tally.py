@@ -16,18 +16,18 @@ import numpy as np
 from evenhand.core.signatures import has
 from evenhand.core.types import Floats
 from evenhand.live.dashboard.counts import LATEST, SHOWN, Clipped, Delays, Line, Recent, Silence, Span, Spans
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.streak import Streak
 from evenhand.live.dashboard.tally_snapshots import BrokenTally, dump, restore
 from evenhand.live.dashboard.uses import Moments, Uses
-from evenhand.live.fold.cases import Declares, Ranged
-from evenhand.live.fold.fold import Rewritten
+from evenhand.live.fold.cases import Declares, RangeEncoder
+from evenhand.live.fold.fold import StaleFold
 from evenhand.live.fold.phases import Switched
 from evenhand.live.log.events import Busy, Event, read
 from evenhand.live.log.ids import Ids, Restored
 from evenhand.live.log.life import LIFE, Life, OnExpiry, fate_of
 from evenhand.live.log.segments import unread
-from evenhand.live.log.store import OnlyRead
+from evenhand.live.log.store import ReadOnlyStore
 from evenhand.policy.policy import Policy
 
 BINS = 20
@@ -71,10 +71,10 @@ class Tally:
     """
 
     uses: Uses  # by the present policy
-    _ranged: Ranged | None  # the present encoder
+    _ranged: RangeEncoder | None  # the present encoder
     _ranges: tuple[object, object]  # by which values count as out of range
 
-    def __init__(self, campaign: Watched, last: int | None = None) -> None:
+    def __init__(self, campaign: CampaignView, last: int | None = None) -> None:
         self._campaign, self._lock, self._end = campaign, threading.Lock(), last
         self._policy: Policy | None = None
         self._last = self._kept = self._erased = 0
@@ -89,7 +89,7 @@ class Tally:
         """Read the new events; begin anew after an erasure, a seal, or a switch that changes how decisions count."""
         with self._lock:
             while True:
-                with suppress(Rewritten):
+                with suppress(StaleFold):
                     if self._read():
                         return
                 self._policy = None
@@ -105,7 +105,7 @@ class Tally:
             if self._end is not None and event.seq > self._end:
                 break
             if event.seq != self._last + 1:
-                raise Rewritten("a seal moved events that were not read")
+                raise StaleFold("a seal moved events that were not read")
             if event.kind == "decided":
                 self._decided(event)
             elif event.ref is not None:
@@ -124,13 +124,13 @@ class Tally:
     def _rare(self, event: Event) -> None:
         """Note an event about no decision."""
         if event.kind in LIFE:
-            self.life = self.life.then(event)
+            self.life = self.life.apply(event)
             self.changes.appendleft(event)
         elif event.kind == "restored":
-            self.ids = self.ids.then(event)
+            self.ids = self.ids.apply(event)
             self.changes.appendleft(event)
         elif event.kind == "opened":
-            self.life = Life.opened(event)
+            self.life = Life.from_event(event)
         elif event.kind == "switched":
             self.switches.append(Switched.of(event))
             self.streak.restart()
@@ -180,7 +180,7 @@ class Tally:
         forced, whole = self.uses.moments(self._forced), self.uses.moments(sums)
         return None if forced is None or whole is None else (forced, whole.less(forced))
 
-    def arrived(self) -> int:
+    def n_with_outcomes(self) -> int:
         """Count the decisions that averages are taken over: those with outcomes."""
         return round(sum(self.uses.rounds(span.moved) for span in self.spans.all))
 
@@ -200,7 +200,7 @@ class Tally:
             self._ranges = ranges
             self._load()
         self._policy, self.uses, self._ranges = policy, uses, ranges
-        self._ranged = encoder if isinstance(encoder, Ranged) else None
+        self._ranged = encoder if isinstance(encoder, RangeEncoder) else None
 
     def _restart(self, uses: Uses) -> None:
         self.uses = uses
@@ -224,7 +224,7 @@ class Tally:
 
     @property
     def _may_keep(self) -> bool:
-        return self._end is None and not isinstance(self._campaign.store, OnlyRead)
+        return self._end is None and not isinstance(self._campaign.store, ReadOnlyStore)
 
     def part(self, last: Event) -> dict[str, str]:
         """Return this tally after its last event as a part of a seal, and the layout of its rows of increments."""
@@ -269,10 +269,10 @@ class Tally:
         for span in self.spans.all:
             appended = [0] * (width - len(span.plays))
             span.plays = np.concatenate([span.plays[:-1], np.array(appended, np.int64), span.plays[-1:]])
-            span.moved = self.uses.converted(span.moved, layout)
-        self._forced = self.uses.converted(self._forced, layout)
+            span.moved = self.uses.convert(span.moved, layout)
+        self._forced = self.uses.convert(self._forced, layout)
         for waiting in self._waiting.values():
-            waiting.now = self.uses.converted(waiting.now, layout)
+            waiting.now = self.uses.convert(waiting.now, layout)
         if layout[1] != self.uses.layout[1]:
             self.uncounted = decisions
 
@@ -323,7 +323,7 @@ class Tally:
         found = self.uses.none()
         if counts:
             self.counts["after_horizon"] += "late" in body
-            one = self._opened(event.at, body)
+            one = self._open(event.at, body)
             self._waiting[event.seq], found = one, one.now
             self.silence.decided(event.at)
             self.credited.update(self.uses.credited(one.plays, one.known))
@@ -333,7 +333,7 @@ class Tally:
 
     def _about(self, event: Event, ref: int) -> None:
         """Replace the increments of a decision after an event about it."""
-        one = self._waiting.get(ref) or self._recalled(event, ref)
+        one = self._waiting.get(ref) or self._rebuild(event, ref)
         if event.kind in ("observed", "revised"):
             after = self.uses.arrived(one.plays, one.known, read(event)["y"])
         else:
@@ -372,14 +372,14 @@ class Tally:
         one.fate = fate_of(event, self._campaign.terms.on_expiry)
         return self.uses.expired(one.plays, one.known, one.fate)
 
-    def _recalled(self, event: Event, ref: int) -> _Open:
+    def _rebuild(self, event: Event, ref: int) -> _Open:
         """Rebuild the state of a decision before an event from the log."""
         campaign = self._campaign
         with campaign.store.write(campaign.name) as log:
             decided, about = log.get(ref), [e for e in log.about(ref) if e.seq < event.seq]
         if decided is None:
-            raise Rewritten("a seal moved the decision meanwhile")
-        one = self._opened(decided.at, read(decided))
+            raise StaleFold("a seal moved the decision meanwhile")
+        one = self._open(decided.at, read(decided))
         for e in about:
             if e.kind == "expired":
                 one.now = self._expired(e, one)
@@ -387,7 +387,7 @@ class Tally:
                 one.now = self.uses.arrived(one.plays, one.known, read(e)["y"])
         return one
 
-    def _opened(self, at: int, body: dict[str, Any]) -> _Open:
+    def _open(self, at: int, body: dict[str, Any]) -> _Open:
         plays, forced, encoder = body["a"], bool(body["f"]), self._campaign.encoder
         if "k" in body:
             known = np.array(body["k"], float)

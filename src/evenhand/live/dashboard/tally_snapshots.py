@@ -39,7 +39,7 @@ def dump(state: Mapping[str, Any], last: Event) -> bytes:
         TypeError: a value is of a class that is not kept.
     """
     file, head = io.BytesIO(), {"tally": TALLY, "seq": last.seq, "hash": last.hash.hex()}
-    parts = [part for name, value in state.items() for part in _parts(name, _written(value, file))]
+    parts = [part for name, value in state.items() for part in _parts(name, _to_json(value, file))]
     text = b"\n".join(json.dumps(z, separators=(",", ":")).encode() for z in (head, *parts))
     packed = zlib.compress(len(text).to_bytes(8, "little") + text + file.getvalue(), 1)
     return hashlib.sha256(packed).digest() + packed
@@ -68,7 +68,7 @@ def restore(blob: bytes, seq: int, hashed: bytes, classes: Mapping[str, type]) -
         if not hashed or (seq, hashed.hex()) != (head["seq"], head["hash"]):
             raise ValueError("it is of another log")
         data = memoryview(packed)[end:]
-        found = {name: _read(value, data, classes) for name, value in _joined(lines).items()}
+        found = {name: _read(value, data, classes) for name, value in _join(lines).items()}
     except Exception as error:  # bytes of another version can raise any error
         raise BrokenTally(f"a tally that cannot be read: {error}") from error
     return found
@@ -84,7 +84,7 @@ def _parts(name: str, written: Any) -> Iterator[tuple[str, Any]]:
         yield name, {kind: written[kind][i : i + _MOST]}
 
 
-def _joined(lines: Sequence[bytes]) -> dict[str, Any]:
+def _join(lines: Sequence[bytes]) -> dict[str, Any]:
     """Put the parts of mappings together again."""
     found = dict[str, Any]()
     for line in lines:
@@ -97,7 +97,7 @@ def _joined(lines: Sequence[bytes]) -> dict[str, Any]:
     return found
 
 
-def _written(value: Any, file: io.BytesIO) -> Any:
+def _to_json(value: Any, file: io.BytesIO) -> Any:
     """Convert a value to what JSON has: lists and plain values stay, all else becomes a mapping from its kind."""
     kind = type(value)
     if kind in _PLAIN:
@@ -105,20 +105,20 @@ def _written(value: Any, file: io.BytesIO) -> Any:
     if kind is bytes:
         return {"bytes": value.hex()}
     if kind is list:
-        return [_written(z, file) for z in value]
+        return [_to_json(z, file) for z in value]
     if kind is tuple:
-        return {"tuple": [_written(z, file) for z in value]}
+        return {"tuple": [_to_json(z, file) for z in value]}
     if kind in (dict, Counter):
-        return {kind.__name__: [[_written(k, file), _written(z, file)] for k, z in value.items()]}
+        return {kind.__name__: [[_to_json(k, file), _to_json(z, file)] for k, z in value.items()]}
     if kind is deque:
-        return {"deque": [value.maxlen, [_written(z, file) for z in value]]}
+        return {"deque": [value.maxlen, [_to_json(z, file) for z in value]]}
     if kind is np.ndarray and value.dtype.str in _DTYPES:
         at = file.tell()
         file.write(value.tobytes())
         return {"array": [_DTYPES.index(value.dtype.str), list(value.shape), at]}
     if kind.__module__.startswith("evenhand.live."):
         attributes = value._asdict() if hasattr(kind, "_asdict") else vars(value)
-        return {"object": [kind.__name__, {name: _written(z, file) for name, z in attributes.items()}]}
+        return {"object": [kind.__name__, {name: _to_json(z, file) for name, z in attributes.items()}]}
     raise TypeError(f"a tally has a {kind.__name__}, which cannot be kept")
 
 

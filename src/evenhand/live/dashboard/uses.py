@@ -72,7 +72,7 @@ class Uses:
         outcomes = [self._problem.names[i] for i in self._objective]
         return [list(self.names), repr((self._problem.names, self._problem.known, outcomes, self._by_group))]
 
-    def converted(self, row: Floats, layout: Sequence[Any]) -> Floats:
+    def convert(self, row: Floats, layout: Sequence[Any]) -> Floats:
         """Return a row of increments of another layout as one of this: budgets by their names, others as 0.
 
         If the rest differs, nothing of the row is known here.
@@ -165,7 +165,7 @@ class Uses:
     def outcomes(self, sums: Floats) -> Floats | None:
         """Return the outcomes in the row of one decision, `->(M+L)`, None unless all of them were observed."""
         line = self._line(sums)
-        run = books.SoFar(problem=self._problem, books=line[None], cases=np.zeros(0), rounds=1.0)
+        run = books.ReplicaSums(problem=self._problem, books=line[None], cases=np.zeros(0), rounds=1.0)
         return run.totals[0, 0] if bool((run.observed == line[books.CAME]).all()) else None
 
     def objective(self, sums: Floats) -> float | None:
@@ -173,7 +173,7 @@ class Uses:
         if self._by_group:
             return None
         line = self._line(sums)
-        run = books.SoFar(problem=self._problem, books=line[None], cases=np.zeros(0), rounds=line[books.DECIDED])
+        run = books.ReplicaSums(problem=self._problem, books=line[None], cases=np.zeros(0), rounds=line[books.DECIDED])
         return objective(self._problem, run)
 
     def moments(self, sums: Floats) -> Moments | None:
@@ -205,7 +205,7 @@ class Uses:
         """Make the row of a settled decision; hard budgets keep the amounts that were not observed."""
         table, amounts = self._committed(plays, known), self._problem.amounts(known[None], learned)
         books.arrive(np.array([plays]), _ONCE, _NO_GROUPS, amounts, z, missing, exposed, 1.0, table)
-        run = books.SoFar(problem=self._problem, books=table[0], cases=np.zeros(0), rounds=1.0)
+        run = books.ReplicaSums(problem=self._problem, books=table[0], cases=np.zeros(0), rounds=1.0)
         spent, seen = run.totals[0, 0, self._columns], run.observed[self._columns]
         held = self._hard & (seen < table[0, 0, books.CAME])
         whole = bool((run.observed[self._objective] == table[0, 0, books.CAME]).all())

@@ -62,7 +62,7 @@ class Section:
     note: str = ""
 
 
-def paired(cards: Sequence[Card]) -> list[Card]:
+def pair(cards: Sequence[Card]) -> list[Card]:
     """Give the last of an odd number of cards in pairs the whole width, so that no gap is left."""
     small = [card for card in cards if not card.wide]
     return [replace(card, wide=True) if len(small) % 2 and card is small[-1] else card for card in cards]

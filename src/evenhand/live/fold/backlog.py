@@ -125,7 +125,7 @@ class Backlog:
         """Count the decisions whose outcome is overdue and that have not expired."""
         return sum(_due(row) <= now and _fate(row) is None for row in self._rows.values())
 
-    def copied(self) -> Backlog:
+    def copy(self) -> Backlog:
         """Return a copy, which shares the records."""
         found = copy(self)
         found._rows, found._due, found._forms = dict(self._rows), list(self._due), list(self._forms)

@@ -64,7 +64,7 @@ class Traces(Encoder, Protocol):
 
 
 @runtime_checkable
-class Ranged(Protocol):
+class RangeEncoder(Protocol):
     """An encoder that maps some values to others: numbers out of a range, and texts that are not among the levels."""
 
     @property
@@ -159,9 +159,9 @@ def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:
     return {**now, "file": None} == {**kept, "file": None}
 
 
-def ranged(encoder: Encoder) -> Sequence[str]:
+def ranged_features(encoder: Encoder) -> Sequence[str]:
     """Return the features for which an encoder maps some values to others."""
-    return encoder.ranged if has(encoder, Ranged) else ()
+    return encoder.ranged if has(encoder, RangeEncoder) else ()
 
 
 class Teacher(Protocol):
@@ -176,7 +176,7 @@ class Teacher(Protocol):
 
 
 @dataclass(frozen=True)
-class Named:
+class NameEncoder:
     """Reads the problem's features and groups by name; see `Policy.encode`."""
 
     policy: Policy

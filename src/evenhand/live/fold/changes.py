@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from evenhand.core.errors import CannotErase, InvalidInput
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.core.validate import number, one_of
 from evenhand.live.fold.cases import context_of
 from evenhand.live.fold.phases import Phase
 from evenhand.live.log.events import Kind, encode, is_erased, read
 from evenhand.live.log.life import FATES, SETTINGS, STATES, Ended, Life, OnExpiry
-from evenhand.live.log.store import Erasing, Readable, Transaction
+from evenhand.live.log.store import ErasureTransaction, Readable, Transaction
 from evenhand.policy.corrections import forget
 from evenhand.policy.saving import refusals
 from evenhand.problem.end import AFTERS, After
@@ -38,10 +38,12 @@ def check_retention(value: object) -> float:
     return number("retention", value, _DAYS, lambda x: 0 < x <= 36_500)
 
 
-def check_said(field: str, value: object) -> None:
+def check_line(field: str, value: object) -> None:
     """Refuse a name or reason that a log or terminal cannot show on one line."""
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST or not value.isprintable():
-        raise InvalidInput(field, f"a text of 1 to {_LONGEST} printable characters that is not blank", shown(value))
+        raise InvalidInput(
+            field, f"a text of 1 to {_LONGEST} printable characters that is not blank", value_text(value)
+        )
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Ask:
 
     def __post_init__(self) -> None:
         for name in ("by", "why"):
-            check_said(name, getattr(self, name))
+            check_line(name, getattr(self, name))
         if self.patience is not None:
             check_patience(self.patience)
         if self.on_expiry is not None:
@@ -118,7 +120,7 @@ def days_of(text: str) -> float | str:
     try:
         return float(text.strip().removesuffix("s").removesuffix("day"))
     except ValueError:
-        raise InvalidInput("retention", 'a number of days, such as "90 days", or "off"', shown(text)) from None
+        raise InvalidInput("retention", 'a number of days, such as "90 days", or "off"', value_text(text)) from None
 
 
 def refuse_unerasable(store: Readable, name: str, log: Transaction, phase: Phase) -> None:
@@ -128,7 +130,7 @@ def refuse_unerasable(store: Readable, name: str, log: Transaction, phase: Phase
         InvalidInput: the store cannot erase.
         CannotErase: the state of the policy cannot be kept, or no case can be taken out of it.
     """
-    if not isinstance(log, Erasing):
+    if not isinstance(log, ErasureTransaction):
         raise InvalidInput("retention", "a store that can erase", type(store).__name__)
     state = phase.policy.start(seed=0)
     for reason in refusals(state):

@@ -12,8 +12,8 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.core.registry import meant
-from evenhand.core.signatures import shown
+from evenhand.core.registry import suggestion
+from evenhand.core.signatures import value_text
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, wrong
 from evenhand.live.fold.cases import Case
@@ -29,7 +29,7 @@ from evenhand.logs.problem_file import parse
 from evenhand.logs.settings import systems
 from evenhand.logs.spec import Grouping, Spec
 from evenhand.logs.units import MISSING, Units
-from evenhand.policy.cases import StatedCase, group_of, known_of, offered_of, refuse_boolean, refuse_twice
+from evenhand.policy.cases import StatedCase, group_of, known_outcomes, offer_mask, refuse_boolean, refuse_duplicates
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
@@ -51,7 +51,7 @@ class Text(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Coded:
+class ColumnEncoder:
     """Encodes cases that state the columns of a log, with the same bits as `evenhand replay` encodes its rows.
 
     Numbers outside the range of the log are clipped to it.
@@ -148,9 +148,9 @@ class Coded:
             yield from (partial(self._refuse_unknown, name) for name in case if name not in self.names)
         else:
             yield partial(self._context, StatedCase(case))  # says what is wrong
-        yield partial(refuse_twice, stated.offered)
-        yield partial(offered_of, self.problem, stated.offered)
-        yield partial(known_of, self.problem, stated.known)
+        yield partial(refuse_duplicates, stated.offered)
+        yield partial(offer_mask, self.problem, stated.offered)
+        yield partial(known_outcomes, self.problem, stated.known)
 
     def _column(self, name: str, case: Case) -> None:
         """Refuse the value of a column that a case cannot have."""
@@ -173,12 +173,12 @@ class Coded:
 
     def _refuse_unknown(self, name: object) -> None:
         expected = f"one of {list(self.names)}, which the problem file names"
-        raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self.names)}")
+        raise InvalidInput(str(name), expected, f"an unknown name{suggestion(name, self.names)}")
 
     def _context(self, stated: StatedCase) -> Context:
         case, offered, known, _ = stated
         if not isinstance(case, Mapping):
-            raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
+            raise InvalidInput("case", f"a mapping from {list(self.names)} to values", value_text(case))
         for name in self.names:
             self._refuse_missing(name, case)
         for name in case:
@@ -188,9 +188,9 @@ class Coded:
         numbers = {c: np.array([number(c, case[c], "a finite number")]) for c in self._known}
         return Context(
             self.features(self.units.row(case)),
-            known_of(self.problem, known, self.spec.known(self.problem, numbers)),
+            known_outcomes(self.problem, known, self.spec.known(self.problem, numbers)),
             self.problem.groups_of(np.array([groups], np.int64).reshape(1, -1)),
-            offered_of(self.problem, offered),
+            offer_mask(self.problem, offered),
         )
 
     def _group(self, case: Case, grouping: Grouping) -> object:
@@ -244,7 +244,7 @@ class Coded:
         """The columns of which cases state numbers or dates."""
         return (*self.spec.numeric, *self.spec.known_columns)
 
-    def under(self, lease: Mapping[str, Any] | None) -> Coded:
+    def with_lease(self, lease: Mapping[str, Any] | None) -> ColumnEncoder:
         """Return this encoder under a lease of the same totals, as `to_dict` states it."""
         return replace(self, lease=None if lease is None else Lease.of(lease))
 
@@ -259,14 +259,14 @@ class Coded:
         return {"units": self.units.to_dict(), "groups": groups, "file": list(self.text), **more}
 
 
-class Stated(NamedTuple):
+class FilePolicy(NamedTuple):
     """The policy of a problem file and the encoder of its cases."""
 
     policy: Policy
-    coded: Coded
+    coded: ColumnEncoder
 
 
-def of_log(text: Text, log_path: Path, learn: bool | float = False, first: Sequence[str] | None = None) -> Stated:
+def of_log(text: Text, log_path: Path, learn: bool | float = False, first: Sequence[str] | None = None) -> FilePolicy:
     """Build the policy of a problem file with the features and groups of a log.
 
     Args:
@@ -283,7 +283,7 @@ def of_log(text: Text, log_path: Path, learn: bool | float = False, first: Seque
     return _build(text, spec, encoded.levels, encoded.coding, taught)
 
 
-def of_file(text: Text) -> Stated:
+def of_file(text: Text) -> FilePolicy:
     """Build the policy of a problem file that states ranges, levels and groups itself.
 
     Raises:
@@ -316,11 +316,11 @@ def of_file(text: Text) -> Stated:
     return _build(text, spec, groups, units)
 
 
-def of_stored(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
+def policy_of_campaign(kept: Mapping[str, Any], text: Text | None = None) -> FilePolicy:
     """Rebuild the policy of a campaign with the features and groups with which it was opened.
 
     Args:
-        kept: the encoding that the campaign stored; see `Coded.to_dict`.
+        kept: the encoding that the campaign stored; see `ColumnEncoder.to_dict`.
         text: a problem file in place of the stored one.
 
     Raises:
@@ -343,10 +343,10 @@ def of_stored(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
     return _build(text, spec, levels, Units.of_dict(kept["units"]), kept.get("taught", False), lease)
 
 
-def leased(stated: Stated, lease: Lease) -> Stated:
+def with_totals_of(stated: FilePolicy, lease: Lease) -> FilePolicy:
     """Return the policy of a problem file with the totals of a lease in place of those that it has."""
     coded = stated.coded
-    return _made(replace(coded, problem=lease.lent(coded.problem), lease=lease))
+    return _policy_of(replace(coded, problem=lease.lent(coded.problem), lease=lease))
 
 
 def _columns(spec: Spec) -> dict[str, list[str]]:
@@ -371,15 +371,17 @@ def _build(
     units: Units,
     taught: bool = False,
     lease: Lease | None = None,
-) -> Stated:
+) -> FilePolicy:
     problem = spec.problem(levels)
-    return _made(Coded(text, spec, problem if lease is None else lease.lent(problem), units, taught, lease))
+    return _policy_of(
+        ColumnEncoder(text, spec, problem if lease is None else lease.lent(problem), units, taught, lease)
+    )
 
 
-def _made(coded: Coded) -> Stated:
+def _policy_of(coded: ColumnEncoder) -> FilePolicy:
     """Return the policy of an encoder's problem, whose groups are then those of the policy's problem."""
     settings = coded.spec.settings.without_warmup() if coded.taught else coded.spec.settings
     policy = systems(coded.problem, settings, coded.layout.shape[1])[0]
     if coded.lease is not None:
         coded.lease.check(policy)
-    return Stated(policy, replace(coded, problem=policy.problem))
+    return FilePolicy(policy, replace(coded, problem=policy.problem))

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from evenhand.core.errors import CannotSave
-from evenhand.live.fold.fold import Fold, Rewritten, Survey
+from evenhand.live.fold.fold import Fold, StaleFold, Survey
 from evenhand.live.fold.lessons import Lessons, go_on, lessons
-from evenhand.live.fold.loader import COMING, Folding, fits
+from evenhand.live.fold.loader import COMING, Loader, fits
 from evenhand.live.fold.phases import BOOKS, Phase
 from evenhand.live.log.events import Busy, Event, encode
 from evenhand.live.log.store import Transaction
@@ -23,7 +23,7 @@ _AGE, _SHARE = 8, 1.5  # see `is_due`
 QUIET = 60 * 10**6  # microseconds without an event, after which a storm is over
 
 
-def is_due(folding: Folding, fold: Fold, now: int | None = None) -> bool:
+def is_due(folding: Loader, fold: Fold, now: int | None = None) -> bool:
     """Return whether corrections should be learned, given that folding again from before the first costs n events.
 
     Corrections wait until n / 8 more events came, as they come in storms, and until 2n / 3 came since the last mark. So
@@ -52,12 +52,12 @@ def is_due(folding: Folding, fold: Fold, now: int | None = None) -> bool:
     return now - _at(folding, start) <= _SHARE * (now - _at(folding, fold.marked))
 
 
-def _at(folding: Folding, seq: int) -> int:
+def _at(folding: Loader, seq: int) -> int:
     """Return the time of an event, of the first one where there is none with a number."""
     return next(iter(folding.store.scan(folding.name, max(seq - 1, 0)))).at
 
 
-class Again:
+class CorrectionFold:
     """Folds the log again from before the earliest corrected decision.
 
     Args:
@@ -65,7 +65,7 @@ class Again:
         fold: its present fold.
     """
 
-    def __init__(self, folding: Folding, fold: Fold) -> None:
+    def __init__(self, folding: Loader, fold: Fold) -> None:
         self._folding, self._survey = folding, Survey(folding.terms.on_expiry)
         self._base, self.known, self._reach = _base(fold), fold.seq, fold.reach
         self.fold, self._turns, self.is_long = folding.fresh(), self._go(), False
@@ -118,11 +118,11 @@ class Again:
     def _start(self) -> Fold:
         """Return the fold of the latest snapshot before the first decision that was corrected, or else the first."""
         folding = self._folding
-        for fold, ahead in folding.kept(self._reach):
+        for fold, ahead in folding.snapshots(self._reach):
             marks = folding.survey(folding.store.scan(folding.name, fold.seq, ("switched", "refolded"))).marks
             if fits(fold, ahead, marks):
                 return fold
-        return folding.begun()
+        return folding.latest()
 
 
 def _base(fold: Fold) -> tuple[int, int, int]:
@@ -134,7 +134,7 @@ NEAR = 250  # events that a transaction may fold: some 30 milliseconds
 _MOST = 20  # times that the events of others are folded before the transaction folds the rest, however many it is
 
 
-class Anew:
+class SwitchFold:
     """Folds the log as if the campaign were switched at its end.
 
     Corrections up to event `known` are in their places. Later ones are taken in as they come, as after a switch.
@@ -147,7 +147,7 @@ class Anew:
 
     adopts: ClassVar[bool] = False  # what the event of the switch says
 
-    def __init__(self, folding: Folding, body: dict[str, Any], known: int) -> None:
+    def __init__(self, folding: Loader, body: dict[str, Any], known: int) -> None:
         event = Event(COMING, "switched", None, None, 0, encode(body))
         self._folding, self.known = replace(folding, base=event), known
         self.fold: Fold | None = None
@@ -160,9 +160,9 @@ class Anew:
         """
         folding = self._folding
         self._times += 1
-        with suppress(Rewritten):  # somebody was erased meanwhile: the switch will be refused
+        with suppress(StaleFold):  # somebody was erased meanwhile: the switch will be refused
             if self.fold is None:
-                self.fold = self._begun()
+                self.fold = self._begin()
             self.fold.fold(folding.store.scan(folding.name, self.fold.seq))
             if self.fold.seq - self._kept > NEAR:
                 with suppress(Busy, CannotSave):
@@ -173,7 +173,7 @@ class Anew:
         """Return whether a transaction may fold the rest, up to the last event."""
         return self.fold is not None and (last - self.fold.seq <= NEAR or self._times >= _MOST)
 
-    def close(self, log: Transaction, body: dict[str, Any], fold: Fold) -> tuple[Fold, Folding]:
+    def close(self, log: Transaction, body: dict[str, Any], fold: Fold) -> tuple[Fold, Loader]:
         """Fold the rest, append the event, and return the fold and the folding from there on."""
         assert self.fold is not None
         self.fold.fold(log.tail(self.fold.seq))
@@ -182,13 +182,13 @@ class Anew:
         self.fold.apply(event)
         return self.fold, replace(self._folding, base=event)
 
-    def _begun(self) -> Fold:
+    def _begin(self) -> Fold:
         folding, found = self._folding, self._folding.survey(())
         for event in folding.store.scan(folding.name):
             if event.seq > self.known:
                 break
             found.add(event)
-        fold = folding.trained()
+        fold = folding.first_fold()
         fold.known, fold.corrected = self.known, found.corrected(self.known, 0)
         return fold
 
@@ -203,26 +203,26 @@ class Books:
 
     adopts: ClassVar[str] = BOOKS  # what the event of the switch says
 
-    def __init__(self, folding: Folding, phase: Phase) -> None:
+    def __init__(self, folding: Loader, phase: Phase) -> None:
         self._folding, self._phase, self._times, self._seen = folding, phase, 0, 0
         self._lessons: Lessons | None = None
 
     def go_on(self) -> None:
         """Learn from the committed events; from the first one on if anything was revised, erased or sealed."""
         self._times += 1
-        self._lessons = self._learned()
+        self._lessons = self._find_lessons()
 
     def is_near(self, last: int) -> bool:
         """Return whether a transaction may learn from the rest, up to the last event."""
         return self._lessons is not None and (last - self._lessons.seq <= NEAR or self._times >= _MOST)
 
-    def close(self, log: Transaction, body: dict[str, Any], fold: Fold) -> tuple[Fold, Folding]:
+    def close(self, log: Transaction, body: dict[str, Any], fold: Fold) -> tuple[Fold, Loader]:
         """Learn from the rest, append the event, and return the fold after it; the given fold stays as it is.
 
         Raises:
             InvalidInput, Conflict: the policy cannot go on with the books, or with a decision that waits.
         """
-        found, after = self._learned(), copy(fold)
+        found, after = self._find_lessons(), copy(fold)
         arrived = int(fold.state.books[0, 0, ARRIVED])
         body |= {"learned": found.count, "unlearned": max(arrived - found.count, 0)}
         after.go_on = lambda here, event, phase: go_on(here, event, phase, found)
@@ -231,7 +231,7 @@ class Books:
         log.append("switched", encode(body))
         return after, self._folding
 
-    def _learned(self) -> Lessons:
+    def _find_lessons(self) -> Lessons:
         folding, found = self._folding, self._lessons
         changed = [e.seq for e in folding.store.scan(folding.name, self._seen, ("revised", "erased", "sealed"))]
         self._seen = max(changed, default=self._seen)

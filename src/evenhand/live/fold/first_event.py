@@ -48,7 +48,7 @@ class Terms:
             raise Conflict(f"campaign {name!r} {same if self.taught else 'learned from no log'}")
 
 
-def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
+def first_body(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
     """Return the body of the first event: the terms, the encoding, and the versions that decisions may depend on."""
     return {
         **asdict(terms),
@@ -67,7 +67,7 @@ def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:
     """
     if on_expiry != "hold":
         return
-    for name, settled in _waiting(policy):
+    for name, settled in _budgets_that_wait(policy):
         fates = '"fallback" or "release"' if settled else '"release"'
         text = (
             f"budget {name!r}: a decision whose outcome never arrives holds its worst case for good, and nothing else "
@@ -82,13 +82,13 @@ def refuse_no_fallback(policy: Policy) -> None:
     Raises:
         InvalidInput: there is such a budget.
     """
-    without = [name for name, settled in _waiting(policy) if not settled]
+    without = [name for name, settled in _budgets_that_wait(policy) if not settled]
     if without:
         expected = f'"hold" or "release", or a `fallback` of each outcome that budget {", ".join(without)} waits for'
         raise InvalidInput("on_expiry", expected, "fallback")
 
 
-def _waiting(policy: Policy) -> Iterator[tuple[str, bool]]:
+def _budgets_that_wait(policy: Policy) -> Iterator[tuple[str, bool]]:
     """Yield the hard budgets that wait for outcomes, and whether each of these outcomes has a fallback."""
     missing = np.isnan(policy.problem.fallback)
     for goal in policy.goals:

@@ -17,7 +17,7 @@ from evenhand.live.fold.phases import Phase, adopts, adopts_books, mark_in
 from evenhand.live.log.events import KINDS, Conflict, Damaged, Event, encode, is_erased, read
 from evenhand.live.log.ids import Ids
 from evenhand.live.log.life import Life, OnExpiry, fate_of
-from evenhand.live.log.packing import closed, foreign, unpack
+from evenhand.live.log.packing import decode_closed, foreign, unpack
 from evenhand.policy.adoption import carries, widens
 from evenhand.policy.after_horizon import decide_late
 from evenhand.policy.corrections import Settled, revise
@@ -27,14 +27,14 @@ from evenhand.policy.status import Status
 from evenhand.problem.end import is_over
 
 
-class Rewritten(EvenhandError):
+class StaleFold(EvenhandError):
     """The state differs from what was folded so far, so that the log has to be folded again."""
 
 
-Find = Callable[[Event], Phase]  # raises `Missing`
+Find = Callable[[Event], Phase]  # raises `MissingPolicy`
 
 
-class Made(NamedTuple):
+class NewDecision(NamedTuple):
     """A decision just made, which need not be decoded from its event."""
 
     context: Context
@@ -75,10 +75,10 @@ class Fold:
     A correction is an outcome that was revised, or that arrived after its expiry was settled. The table of outcomes and
     hard limits take it in at once (`revise`); prices, plans and the model only after a mark (`refolded`, or a switch
     that folds anew), which states `known`: from there on the state is that of a fold that enters `corrected` outcomes,
-    those of corrections up to event `known`, in place of the first ones. A fold without them raises `Rewritten` at the
+    those of corrections up to event `known`, in place of the first ones. A fold without them raises `StaleFold` at the
     mark.
 
-    An erasure keeps the state after it, with which folds begin from then on: `Rewritten` is raised there as well.
+    An erasure keeps the state after it, with which folds begin from then on: `StaleFold` is raised there as well.
     Corrections of decisions before it are taken in at once, and by no mark.
 
     Args:
@@ -134,7 +134,7 @@ class Fold:
     def _names(self) -> tuple[str, ...]:
         return self.policy.problem.actions
 
-    def apply(self, event: Event, made: Made | Earlier | None = None) -> None:
+    def apply(self, event: Event, made: NewDecision | Earlier | None = None) -> None:
         """Apply the next event; `made` is its decision, or what it corrects, where the caller has that already.
 
         Raises:
@@ -145,7 +145,7 @@ class Fold:
         if event.kind not in KINDS:
             raise Conflict(f"event {event.seq} is of kind {event.kind!r}, which this version of evenhand does not know")
         if event.seq != self.seq + 1:
-            raise Rewritten(f"event {event.seq} does not follow event {self.seq}")
+            raise StaleFold(f"event {event.seq} does not follow event {self.seq}")
         try:
             getattr(self, f"_{event.kind}")(event, made)
         except InvalidInput as error:
@@ -159,10 +159,10 @@ class Fold:
         for event in events:
             self.apply(event)
 
-    def copied(self) -> Fold:
+    def copy(self) -> Fold:
         """Return a copy, which shares all that never changes, such as decisions."""
         found = copy(self)
-        found.state, found.pending = deepcopy(self.state), self.pending.copied()
+        found.state, found.pending = deepcopy(self.state), self.pending.copy()
         return found
 
     @property
@@ -193,12 +193,12 @@ class Fold:
     def _opened(self, event: Event, made: object) -> None:
         body = read(event)
         self.runs, self.version = body["first"], body["versions"]["evenhand"]
-        self.life = Life.opened(event)
+        self.life = Life.from_event(event)
 
     def _switched(self, event: Event, made: object) -> None:
         if event.seq > self.base:
             if not adopts(event):
-                raise Rewritten(f"the log is folded anew from event {event.seq} on")
+                raise StaleFold(f"the log is folded anew from event {event.seq} on")
             self._adopt(event)
         elif event.seq == self.base:
             self.began = event.seq
@@ -224,11 +224,11 @@ class Fold:
             return
         mark = mark_of(event)
         if mark.known > self.known:
-            raise Rewritten(f"corrections up to event {mark.known} are applied from here on")
+            raise StaleFold(f"corrections up to event {mark.known} are applied from here on")
         self.marked = event.seq
 
     def _erased(self, event: Event, made: object) -> None:
-        raise Rewritten(f"the erased data are not in the state from event {event.seq} on")
+        raise StaleFold(f"the erased data are not in the state from event {event.seq} on")
 
     def begin(self, seq: int) -> None:
         """Start again at an erasure, event `seq`, which stores this state."""
@@ -242,18 +242,18 @@ class Fold:
         self.version = read(event)["versions"]["evenhand"]
 
     def _lives(self, event: Event, made: object) -> None:
-        self.life = self.life.then(event)
+        self.life = self.life.apply(event)
 
     _paused = _resumed = _ended = _changed = _lives
 
     def _restored(self, event: Event, made: object) -> None:
-        self.ids = self.ids.then(event, {z.name: max(z.total - z.left, 0.0) for z in self.status().accounts.values()})
+        self.ids = self.ids.apply(event, {z.name: max(z.total - z.left, 0.0) for z in self.status().accounts.values()})
 
     def _clock(self, event: Event, made: object) -> None:
         """Limit all due times to that of the present decision, as those set by a wrong clock may be years ahead."""
         self.pending.hasten(max(read(event)["due"], event.at + int(1e6 * self.life.patience)))
 
-    def _decided(self, event: Event, made: Made | None) -> None:
+    def _decided(self, event: Event, made: NewDecision | None) -> None:
         if made is None:
             _refuse_erased(event)
         context, decision, due = made or self._decode(read(event), event.at)
@@ -261,14 +261,14 @@ class Fold:
         if decision.counted[0]:
             self.pending.add(event.seq, decision, due)
 
-    def _decode(self, body: dict[str, Any], at: int) -> Made:
+    def _decode(self, body: dict[str, Any], at: int) -> NewDecision:
         """Decode a decision from the body of its event."""
-        return self.made(body, context_of(self.encoder, self.policy.problem.clock, body, at))
+        return self.next_decision(body, context_of(self.encoder, self.policy.problem.clock, body, at))
 
-    def made(self, body: dict[str, Any], context: Context) -> Made:
+    def next_decision(self, body: dict[str, Any], context: Context) -> NewDecision:
         """Decode the next decision from the body of its event and the context of its case."""
         own, stored = body["by"] == self.mark, (body, context, self.policy)
-        return Made(context, unpack(*stored, self.state.t) if own else foreign(*stored, self.state), body["due"])
+        return NewDecision(context, unpack(*stored, self.state.t) if own else foreign(*stored, self.state), body["due"])
 
     def _observed(self, event: Event, made: Earlier | None) -> None:
         ref = event.ref
@@ -292,7 +292,7 @@ class Fold:
         body = read(decided)
         body |= {} if body["by"] == self.mark else {"c": []}  # what another policy carried says nothing here
         context = context_of(self.encoder, self.policy.problem.clock, body, decided.at)
-        decision = closed(body, context, self.policy, self.state.t)
+        decision = decode_closed(body, context, self.policy, self.state.t)
         before: Settled
         if settled is not None:
             before = read(settled)["y"]
@@ -309,7 +309,7 @@ class Fold:
     def _earlier(self, event: Event, ref: int) -> Earlier:
         found = [e for e in self.about(ref) if e.seq < event.seq]
         if not found:
-            raise Rewritten(f"decision {ref} was moved to a segment")
+            raise StaleFold(f"decision {ref} was moved to a segment")
         return Earlier.of(found[0], found[1:])
 
     def _cancelled(self, event: Event, made: object) -> None:
@@ -339,13 +339,13 @@ def time_of(context: Context) -> float | None:
 
 
 def _refuse_erased(decided: Event) -> None:
-    """Raise `Rewritten` if a decision was erased, as no state before the erasure can be computed again.
+    """Raise `StaleFold` if a decision was erased, as no state before the erasure can be computed again.
 
     Raises:
         Rewritten: the decision was erased.
     """
     if is_erased(decided):
-        raise Rewritten(f"decision {decided.seq} was erased: no state between it and the erasure can be computed again")
+        raise StaleFold(f"decision {decided.seq} was erased: no state between it and the erasure can be computed again")
 
 
 def mark_of(event: Event) -> Mark:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from evenhand.live.fold.fold import Fold
-from evenhand.live.fold.loader import Folding
+from evenhand.live.fold.loader import Loader
 
 
 class Lags(NamedTuple):
@@ -22,7 +22,7 @@ class Lags(NamedTuple):
     unlearned_since: int | None
 
     @staticmethod
-    def of(folding: Folding, fold: Fold) -> Lags:
+    def of(folding: Loader, fold: Fold) -> Lags:
         """Return the lags behind the log of a fold."""
         latest = max(folding.store.snapshots(folding.name, folding.mark), default=0)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.core.errors import InvalidInput
-from evenhand.policy.after_horizon import unguarded
+from evenhand.policy.after_horizon import unguarded_constraints
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import total_constraints
 from evenhand.problem.problem import Problem
@@ -124,7 +124,7 @@ class Lease:
         Raises:
             InvalidInput: it does.
         """
-        problem, soft = policy.problem, unguarded(policy)
+        problem, soft = policy.problem, unguarded_constraints(policy)
         for name, total in self.totals.items():
             own = [budget for _, budget in total_constraints(problem.subject_to, name)]
             if [budget == budget.at_total(total) for budget in own] != [True]:

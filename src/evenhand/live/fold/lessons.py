@@ -12,12 +12,12 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.records import Decision
 from evenhand.live.fold.backlog import Backlog
 from evenhand.live.fold.cases import context_of
-from evenhand.live.fold.fold import Fold, Rewritten
+from evenhand.live.fold.fold import Fold, StaleFold
 from evenhand.live.fold.phases import Phase, same_contexts
 from evenhand.live.log.events import Conflict, Event, Kind, is_erased, read
-from evenhand.live.log.packing import closed, foreign, renewed
+from evenhand.live.log.packing import decode_closed, foreign, renew
 from evenhand.live.log.store import Readable
-from evenhand.policy.continuation import continued, learn
+from evenhand.policy.continuation import continue_state, learn
 from evenhand.policy.state import PolicyState
 
 
@@ -54,7 +54,7 @@ class Lessons:
         policy, body = self.phase.policy, read(decided)
         try:
             context = context_of(self.phase.encoder, policy.problem.clock, body, decided.at)
-            learn(policy, self.state, context, closed(body | {"c": []}, context, policy, self.state.t), outcomes)
+            learn(policy, self.state, context, decode_closed(body | {"c": []}, context, policy, self.state.t), outcomes)
         except EvenhandError:
             return
         self.count += 1
@@ -99,29 +99,29 @@ def go_on(fold: Fold, event: Event, phase: Phase, found: Lessons) -> tuple[Polic
         InvalidInput: the policy cannot go on with the books.
     """
     if found.count != read(event)["learned"]:
-        raise Rewritten(f"decisions that policy {phase.policy.name!r} learned at event {event.seq} are gone")
+        raise StaleFold(f"decisions that policy {phase.policy.name!r} learned at event {event.seq} are gone")
     pending = Backlog()
 
     def waiting(state: PolicyState) -> list[Decision]:
-        made = {ref: _renewed(fold, ref, phase, state) for ref in fold.pending}
+        made = {ref: _renew(fold, ref, phase, state) for ref in fold.pending}
         for ref, decision in made.items():
             pending.add(ref, decision, fold.pending.due(ref), fold.pending.fate(ref))
         return list(made.values())
 
     alike = same_contexts(fold.phase, phase)
-    return continued(phase.policy, fold.policy, fold.state, found.state, waiting, alike=alike), pending
+    return continue_state(phase.policy, fold.policy, fold.state, found.state, waiting, alike=alike), pending
 
 
-def _renewed(fold: Fold, ref: int, phase: Phase, state: PolicyState) -> Decision:
+def _renew(fold: Fold, ref: int, phase: Phase, state: PolicyState) -> Decision:
     """Make a decision that waits one of another policy, with the receipt that it has."""
     decided = next(iter(fold.about(ref)), None)
     if decided is None or is_erased(decided):  # it was settled since
-        raise Rewritten(f"decision {ref}, which waited at a switch, is gone")
+        raise StaleFold(f"decision {ref}, which waited at a switch, is gone")
     body = read(decided)
     try:
         context = context_of(phase.encoder, phase.policy.problem.clock, body, decided.at)
         old = fold.pending.decision(ref, fold.policy.problem.actions)
-        return renewed(old, foreign(body, context, phase.policy, state))
+        return renew(old, foreign(body, context, phase.policy, state))
     except InvalidInput as error:
         told = "waits for its outcome (observe or cancel it first), and its case does not fit the policy"
         raise Conflict(f"decision {fold.ids.of(ref)} {told}: {error}") from error

@@ -9,7 +9,7 @@ from evenhand.core.records import Context
 from evenhand.core.texts import amount, count
 from evenhand.live.fold.fold import Fold, time_of
 from evenhand.live.log.life import Ended
-from evenhand.policy.after_horizon import unguarded
+from evenhand.policy.after_horizon import unguarded_constraints
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
 from evenhand.problem.end import past
@@ -19,7 +19,7 @@ _STOP = "`evenhand pause` or `end` stops a campaign"
 _NEAR = 1e-9  # relative
 
 
-def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
+def refuse_ended_run(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
     """Refuse to continue with a policy whose run is over.
 
     It is accepted where the run of the present policy is over as well, or where decisions continue after the horizon.
@@ -48,7 +48,7 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
         raise InvalidInput("policy: problem.until", f"an end after {at}, the present time; {_STOP}", new.until)
 
 
-def used_up(status: Status) -> list[str]:
+def exhausted_budgets(status: Status) -> list[str]:
     """List the budgets that are exhausted by what is spent and held.
 
     A switch may lower a budget so far, as a stop of what costs. An unspent budget of 0 is not listed. Of a budget by
@@ -89,10 +89,10 @@ def refuse_late(campaign: str, fold: Fold, context: Context) -> None:
     problem = fold.policy.problem
     over = f"its horizon of {problem.horizon:,} rounds is reached"
     if past(problem, time_of(context)):
-        over = f"its end, {problem.clock.written(problem.clock.last)}, has passed"
+        over = f"its end, {problem.clock.format(problem.clock.last)}, has passed"
     if fold.life.after == "stop":
         raise Ended(f"campaign {campaign!r} is over: {over}")
-    if soft := unguarded(fold.policy):
+    if soft := unguarded_constraints(fold.policy):
         raise Ended(f"campaign {campaign!r} does not continue: {over}, and {_unkept(soft)}")
 
 
@@ -102,7 +102,7 @@ def refuse_soft(field: str, policy: Policy) -> None:
     Raises:
         InvalidInput: there is such a budget.
     """
-    if soft := unguarded(policy):
+    if soft := unguarded_constraints(policy):
         expected = 'only budgets that are kept hard, as after = "go on" lets decisions after the horizon spend the rest'
         raise InvalidInput(field, expected, f"one where {_unkept(soft)}")
 

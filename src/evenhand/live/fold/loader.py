@@ -14,9 +14,9 @@ from typing import NamedTuple
 from evenhand.live.fold.backlog import Backlog
 from evenhand.live.fold.cases import Teacher
 from evenhand.live.fold.first_event import Terms
-from evenhand.live.fold.fold import Fold, Mark, Rewritten, Survey
+from evenhand.live.fold.fold import Fold, Mark, StaleFold, Survey
 from evenhand.live.fold.lessons import go_on, lessons
-from evenhand.live.fold.phases import Phase, Phases, mark_in, missing
+from evenhand.live.fold.phases import Phase, Phases, mark_in, missing_policy
 from evenhand.live.fold.runs import fold_runs
 from evenhand.live.fold.snapshots import BrokenSnapshot, began, dump, restore
 from evenhand.live.log.events import Conflict, Event, is_erased, read
@@ -54,7 +54,7 @@ def keeper(store: Readable, campaign: str, before: int | None = None) -> Keeper 
 
 
 @dataclass(frozen=True)
-class Folding:
+class Loader:
     """Folds the log of a campaign with the policy that an event begins, and with those that adopt its state later.
 
     Args:
@@ -88,7 +88,7 @@ class Folding:
         """
         found = self.phases.of(event)
         if found is None:
-            raise missing(self.name, event)
+            raise missing_policy(self.name, event)
         return found
 
     def of(self, events: Events, before: int | None = None, spare: Spare | None = None) -> Fold:
@@ -107,19 +107,19 @@ class Folding:
             last, keeper = keeper, self._keeper(None)
             try:
                 return self._of(events, before, spare)
-            except Rewritten as error:  # an erasure or a seal came meanwhile
+            except StaleFold as error:  # an erasure or a seal came meanwhile
                 if tried and keeper == last:  # or it came later, and took what is needed
                     raise Conflict(f"{self.name!r}: {error}") from error
                 tried = True
 
     def _of(self, events: Events, before: int | None, spare: Spare | None) -> Fold:
-        for fold, ahead in chain(self._spared(events, spare), self.kept(before)):
+        for fold, ahead in chain(self._copy_of_spare(events, spare), self.snapshots(before)):
             if next(iter(events(fold.seq - 1)), None) is None:  # it is ahead of the log
                 continue
             found = self.survey(events(fold.seq), fold.seq)
             if fits(fold, ahead, found.marks):
                 return _apply(fold, events, found)
-        fold = self.begun(before)
+        fold = self.latest(before)
         if before is not None and fold.known >= before:
             told = (
                 f"the state after event {fold.seq}, with which the log begins, has corrections up to event {fold.known}"
@@ -127,7 +127,7 @@ class Folding:
             raise Conflict(f"{self.name!r}: {told}: none before event {before} can be found again")
         return _apply(fold, events, self.survey(events(fold.seq), fold.seq))
 
-    def kept(self, before: int | None) -> Iterator[tuple[Fold, bool]]:
+    def snapshots(self, before: int | None) -> Iterator[tuple[Fold, bool]]:
         """Yield the folds of snapshots of fewer events than a number, the latest first, and whether each is ahead.
 
         Those of policies that are not known are left out, and those before the state that an event keeps.
@@ -145,7 +145,7 @@ class Folding:
             except BrokenSnapshot:  # a damaged snapshot is ignored: it is a cache
                 continue
 
-    def _spared(self, events: Events, spare: Spare | None) -> Iterator[tuple[Fold, bool]]:
+    def _copy_of_spare(self, events: Events, spare: Spare | None) -> Iterator[tuple[Fold, bool]]:
         """Yield a copy of a fold in memory, if it is of this log and no event keeps a state after it."""
         if spare is None or spare.fold.base != self.base.seq:
             return
@@ -153,7 +153,7 @@ class Folding:
         if first is None or (first.seq, first.hash) != (spare.fold.seq, spare.hash):
             return
         if last is None or last.at <= spare.fold.seq:
-            yield spare.fold.copied(), False
+            yield spare.fold.copy(), False
 
     def _begin(self, seq: int) -> Event | None:
         """Return the event with which the policy of a snapshot began, None if it is of another log."""
@@ -169,7 +169,7 @@ class Folding:
             found.add(event)
         return found
 
-    def begun(self, before: int | None = None) -> Fold:
+    def latest(self, before: int | None = None) -> Fold:
         """Return the fold of the latest state before an event that the log keeps, or else the one of no events.
 
         Raises:
@@ -177,7 +177,7 @@ class Folding:
         """
         last = self._keeper(before)
         if last is None:
-            return self.trained()
+            return self.first_fold()
         try:
             blob = b64decode(read(last.event)["state"])
             begin = self._begin(began(blob))
@@ -196,12 +196,12 @@ class Folding:
         def events(after: int) -> Iterable[Event]:
             return self.store.scan(self.name, after)
 
-        for fold, ahead in self.kept(last + 1):
+        for fold, ahead in self.snapshots(last + 1):
             found = self.survey(events(fold.seq), fold.seq)
             if fits(fold, ahead, found.marks):
                 break
         else:
-            fold = self.begun(last + 1)
+            fold = self.latest(last + 1)
             found = self.survey(events(fold.seq), fold.seq)
         found.last = last
         return _apply(fold, events, found)
@@ -209,7 +209,7 @@ class Folding:
     def _keeper(self, before: int | None) -> Keeper | None:
         return keeper(self.store, self.name, before)
 
-    def trained(self) -> Fold:
+    def first_fold(self) -> Fold:
         """Return a fold of no events whose policy the teacher has trained."""
         fold = self.fresh()
         if self.teacher is not None:

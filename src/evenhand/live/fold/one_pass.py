@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.core.records import Context, Decision
 from evenhand.live.fold.cases import context_of
-from evenhand.live.fold.fold import Fold, Made, Mark, Survey
-from evenhand.live.fold.loader import Folding, Keeper
-from evenhand.live.fold.phases import Missing
+from evenhand.live.fold.fold import Fold, Mark, NewDecision, Survey
+from evenhand.live.fold.loader import Keeper, Loader
+from evenhand.live.fold.phases import MissingPolicy
 from evenhand.live.log.events import Event
 
 
@@ -43,7 +43,7 @@ class Folds:
             earlier decision; None if they begin there.
     """
 
-    folding: Folding
+    folding: Loader
     found: Survey
     start: Keeper | None = None
     main: Fold | None = None
@@ -52,7 +52,7 @@ class Folds:
     def __post_init__(self) -> None:
         folding, found, begun = self.folding, self.found, self.main is None
         if self.main is None:
-            self.main = _begun(folding, self.start)
+            self.main = _first_fold(folding, self.start)
         since = self.main.seq if self.main is not None else 0 if self.start is None else self.start.at
         erased, known = (since, 0) if self.main is None else (self.main.erased, self.main.known)
         switched = {event.seq: event for event in folding.store.scan(folding.name, kinds=("switched",))}
@@ -66,7 +66,7 @@ class Folds:
                 mark, max(min(refs, default=mark.seq), since + 1), corrected, follows=mark.seq not in switched
             )
             if not later.follows:
-                later.start, later.fold = 0, _begun(replace(folding, base=switched[mark.seq]), None)
+                later.start, later.fold = 0, _first_fold(replace(folding, base=switched[mark.seq]), None)
             if later.fold is not None:
                 _at(later.fold, later)
             self._later.append(later)
@@ -90,11 +90,11 @@ class Folds:
         if self._later and event.seq == self._later[0].mark.seq:
             self.main = self._later.pop(0).fold
         encoder = None if self.main is None else self.main.encoder  # of the context
-        self.main = _applied(self.main, event, body, context, again)
+        self.main = _apply(self.main, event, body, context, again)
         for later in self._later:
             same = later.fold is not None and later.fold.encoder is encoder
             own = None if again is None else again._replace(id=np.full(3, -1))  # for a receipt of this fold
-            later.fold = _applied(later.fold, event, body, context if same else None, own)
+            later.fold = _apply(later.fold, event, body, context if same else None, own)
 
     def known(self, known: int) -> Fold | None:
         """Return the fold with the corrections up to an event, None if it has not begun."""
@@ -106,36 +106,36 @@ class Folds:
         before = self.main
         for later in self._later:
             if later.follows and later.fold is None and later.start == seq and before is not None:
-                later.fold = _at(_copied(before), later)
+                later.fold = _at(_copy(before), later)
             before = later.fold if later.fold is not None or not later.follows else before
 
 
-def _begun(folding: Folding, start: Keeper | None) -> Fold | None:
+def _first_fold(folding: Loader, start: Keeper | None) -> Fold | None:
     """The fold of a state that the log keeps, or of no events; None if its policy is not known."""
     try:
-        return folding.trained() if start is None else folding.begun(start.at + 1)
-    except Missing:
+        return folding.first_fold() if start is None else folding.latest(start.at + 1)
+    except MissingPolicy:
         return None
 
 
-def _applied(
+def _apply(
     fold: Fold | None, event: Event, body: dict[str, Any], context: Context | None, again: Decision | None
 ) -> Fold | None:
     """The fold after an event, None if a policy that is not known adopts its state."""
     if fold is None:
         return None
     try:
-        fold.apply(event, _made(fold, body, context, again) if body and context is not None else None)
-    except Missing:
+        fold.apply(event, _decision(fold, body, context, again) if body and context is not None else None)
+    except MissingPolicy:
         return None
     return fold
 
 
-def _made(fold: Fold, body: dict[str, Any], context: Context, again: Decision | None) -> Made:
+def _decision(fold: Fold, body: dict[str, Any], context: Context, again: Decision | None) -> NewDecision:
     """The decision of a body, which is not decoded where the policy of the fold made it again."""
     if again is None or body["by"] != fold.mark:
-        return fold.made(body, context)
-    return Made(context, again, body["due"])
+        return fold.next_decision(body, context)
+    return NewDecision(context, again, body["due"])
 
 
 def _at(fold: Fold, later: _Later) -> Fold:
@@ -144,8 +144,8 @@ def _at(fold: Fold, later: _Later) -> Fold:
     return fold
 
 
-def _copied(fold: Fold) -> Fold:
+def _copy(fold: Fold) -> Fold:
     """A copy that changes apart; decisions that wait have receipts, and are not changed."""
-    again = fold.copied()
+    again = fold.copy()
     again.reach = again.first = 0
     return again

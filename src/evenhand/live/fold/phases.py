@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.fold.cases import Encoder, alike, same_cases
-from evenhand.live.fold.column_encoder import Coded, of_stored
+from evenhand.live.fold.column_encoder import ColumnEncoder, policy_of_campaign
 from evenhand.live.log.events import Conflict, Event, read
 from evenhand.live.log.store import Readable
 from evenhand.models.base import by_action
@@ -45,8 +45,8 @@ class Switched(NamedTuple):
         )
 
     def __str__(self) -> str:
-        by = f" by {printed(self.by)}" if self.by else ""
-        why = f" ({printed(self.why)})" if self.why else ""
+        by = f" by {escape(self.by)}" if self.by else ""
+        why = f" ({escape(self.why)})" if self.why else ""
         how = f"it adopted {self.adoption}" if self.adopts else "the log was folded anew"
         return f"event {self.number}: switched to policy {self.policy!r}{by}{why}; {how}"
 
@@ -58,10 +58,10 @@ class Switched(NamedTuple):
         return "the state" if self.adopts else "the log, folded anew"
 
 
-def printed(text: str) -> str:
+def escape(text: str) -> str:
     """Escape characters that are not printable, such as new lines, which earlier versions took.
 
-    >>> printed("Ada\\nevent 99"), printed("Jürgen")
+    >>> escape("Ada\\nevent 99"), escape("Jürgen")
     ('Ada\\\\nevent 99', 'Jürgen')
     """
     return "".join(z if z.isprintable() else repr(z)[1:-1] for z in text)
@@ -78,7 +78,7 @@ def switches(store: Readable, campaign: str) -> list[Switched]:
     return [Switched.of(event) for event in store.scan(campaign, kinds=("switched",))]
 
 
-class Missing(Conflict):
+class MissingPolicy(Conflict):
     """The log cannot be folded without an earlier policy, which was not given and whose problem file is not kept."""
 
 
@@ -104,7 +104,7 @@ class Phases:
 
     def __init__(self, given: Iterable[Phase], rebuild: Callable[[Event], Phase | None] | None = None) -> None:
         self._given = {phase.mark: phase for phase in given}
-        self._rebuild, self._rebuilt = rebuild or of_kept, dict[int, Phase | None]()
+        self._rebuild, self._rebuilt = rebuild or phase_of, dict[int, Phase | None]()
 
     def give(self, phase: Phase) -> None:
         """Add a policy."""
@@ -116,20 +116,20 @@ class Phases:
         given = self._given.get(mark_in(event))
         if given is not None and alike(given.encoder, saved):
             return given
-        if given is not None and isinstance(given.encoder, Coded) and same_cases(given.encoder, saved):
-            return Phase(given.policy, given.encoder.under(saved.get("lease")))  # other counters of the same total
+        if given is not None and isinstance(given.encoder, ColumnEncoder) and same_cases(given.encoder, saved):
+            return Phase(given.policy, given.encoder.with_lease(saved.get("lease")))  # other counters of the same total
         if event.seq not in self._rebuilt:
             self._rebuilt[event.seq] = self._rebuild(event)
         return self._rebuilt[event.seq]
 
 
-def of_kept(event: Event) -> Phase | None:
+def phase_of(event: Event) -> Phase | None:
     """Rebuild a policy of the problem file that its event keeps, None if there is none."""
     saved = read(event)["encoding"]
     if "units" not in saved:
         return None
     try:
-        found = Phase(*of_stored(saved))
+        found = Phase(*policy_of_campaign(saved))
     except EvenhandError:  # a file of an earlier version, which this one does not read
         return None
     return found if found.mark == mark_in(event) else None
@@ -164,12 +164,12 @@ def begins(store: Readable, campaign: str) -> list[Event]:
     return found
 
 
-def missing(campaign: str, event: Event) -> Missing:
+def missing_policy(campaign: str, event: Event) -> MissingPolicy:
     """Make the error for a policy that is not known."""
     body = read(event)
     policy = f"policy {body.get('name')!r} ({mark_in(event)}), which decides from event {event.seq} on{signature(body)}"
     expected = "open it with all policies that it was switched from, and the present one last"
-    return Missing(f"{campaign!r}: {policy}, was not given: {expected}")
+    return MissingPolicy(f"{campaign!r}: {policy}, was not given: {expected}")
 
 
 def signature(body: dict[str, object]) -> str:
@@ -178,7 +178,7 @@ def signature(body: dict[str, object]) -> str:
     >>> signature({"by": "Ada", "why": "half of the budget"}), signature({})
     (', switched by Ada (half of the budget)', '')
     """
-    by, why = (None if body.get(z) is None else printed(str(body[z])) for z in ("by", "why"))
+    by, why = (None if body.get(z) is None else escape(str(body[z])) for z in ("by", "why"))
     return (f", switched by {by}" if by else ", switched" if why else "") + (f" ({why})" if why else "")
 
 
@@ -189,7 +189,7 @@ def same_features(old: Encoder, new: Encoder) -> bool:
     """
     if not same_cases(new, old.to_dict()):
         return False
-    if isinstance(old, Coded) and isinstance(new, Coded):  # and otherwise names are read alike
+    if isinstance(old, ColumnEncoder) and isinstance(new, ColumnEncoder):  # and otherwise names are read alike
         before, now = old.layout, new.layout[: len(old.layout)]
         return np.array_equal(before, now[:, : before.shape[1]]) and bool((now[:, before.shape[1] :] == -1).all())
     return True

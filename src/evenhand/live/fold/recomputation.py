@@ -19,11 +19,11 @@ from evenhand.core.records import Context, Decision
 from evenhand.live.fold.cases import Teacher
 from evenhand.live.fold.first_event import Terms
 from evenhand.live.fold.fold import Fold, Survey
-from evenhand.live.fold.loader import Folding, Keeper, fits, keeper
+from evenhand.live.fold.loader import Keeper, Loader, fits, keeper
 from evenhand.live.fold.one_pass import Folds
 from evenhand.live.fold.phases import Phase, Phases, begins
 from evenhand.live.fold.runs import AsOf
-from evenhand.live.fold.snapshots import apart, dump, known
+from evenhand.live.fold.snapshots import dump, largest_difference, last_correction
 from evenhand.live.log.events import Conflict, Damaged, Event, is_erased, read
 from evenhand.live.log.packing import chances, pack
 from evenhand.live.log.segments import unread
@@ -37,7 +37,7 @@ _STEP = 256  # events from one look at Ctrl-C to the next
 
 
 @dataclass(frozen=True)
-class Given:
+class AuditInput:
     """The input of an audit: the log, and the policies that decided.
 
     Args:
@@ -77,10 +77,10 @@ class Given:
             raise Damaged(f"no event of campaign {self.campaign!r} can be read")
         return found
 
-    def folding(self, base: Event) -> Folding:
+    def loader(self, base: Event) -> Loader:
         """Return an object that folds the log with the policy that an event begins."""
         phases = Phases(self.phases, _nothing)  # files that the log keeps are given by who trusts them
-        return Folding(self.place, self.campaign, phases, Terms.of(self.first), self.teacher, base, trusts=False)
+        return Loader(self.place, self.campaign, phases, Terms.of(self.first), self.teacher, base, trusts=False)
 
 
 @dataclass
@@ -150,7 +150,7 @@ class _Stretch(NamedTuple):
 
 
 class _Task(NamedTuple):
-    given: Given
+    given: AuditInput
     stretch: _Stretch
     found: Survey  # of the log since the state with which it begins
     start: Keeper | None  # that state: of the last erasure, or of the last seal if events before it are not read
@@ -158,14 +158,14 @@ class _Task(NamedTuple):
     keeps: bool  # whether the state at the end is returned
 
 
-class _Done(NamedTuple):
+class _StretchResult(NamedTuple):
     found: Count
     state: bytes  # at the end; empty if nobody asked for it, or no policy is known there
     whole: bool = True  # False after Ctrl-C
     sound: bool = True  # False if the snapshot with which it begins is gone, or the log does not go on from it
 
 
-def recompute(given: Given, jobs: int = 1) -> Count:
+def recompute(given: AuditInput, jobs: int = 1) -> Count:
     """Recompute every decision from the state before it, and compare it with the stored one.
 
     With several jobs the log is split at snapshots. A snapshot may be anything, so each has to be the state at which
@@ -186,7 +186,7 @@ def recompute(given: Given, jobs: int = 1) -> Count:
     missing = unread(given.place, given.campaign)
     gap = missing[-1].last if missing else 0
     start = _start(given, gap)
-    found = _surveyed(given, start)
+    found = _survey(given, start)
     starts = _starts(given, start, found, jobs) if jobs > 1 else []
     edges = [0, *(start.seq for start in starts), found.last]
     each = [_Stretch(a, b) for a, b in pairwise(edges)]
@@ -206,7 +206,7 @@ def recompute(given: Given, jobs: int = 1) -> Count:
     return count
 
 
-def _whole(tasks: list[_Task], shown: Work, jobs: int) -> list[_Done]:
+def _whole(tasks: list[_Task], shown: Work, jobs: int) -> list[_StretchResult]:
     """Run all tasks, or raise `KeyboardInterrupt`, as a part of an audit is of no use."""
     done = run_chunks(_run, tasks, shown, jobs)
     if not all(one.whole for one in done):
@@ -214,34 +214,34 @@ def _whole(tasks: list[_Task], shown: Work, jobs: int) -> list[_Done]:
     return done
 
 
-def _run(task: _Task, watch: Watch) -> _Done:
+def _run(task: _Task, watch: Watch) -> _StretchResult:
     """Recompute a stretch; one that begins with a snapshot, which may be anything, raises nothing."""
     try:
-        return _recomputed(task, watch)
+        return _recompute(task, watch)
     except Exception:
         if task.stretch.begin == 0:
             raise
-        return _Done(Count(task.given.tolerance), b"", sound=False)
+        return _StretchResult(Count(task.given.tolerance), b"", sound=False)
 
 
-def _recomputed(task: _Task, watch: Watch) -> _Done:
+def _recompute(task: _Task, watch: Watch) -> _StretchResult:
     given, (begin, end), start, gap = task.given, task.stretch, task.start, task.gap
     place, count, gone, left = given.place, Count(given.tolerance), 0, 0
     if begin:
-        saved = next((fold for fold, _ in given.folding(_last(given)).kept(begin + 1)), None)
+        saved = next((fold for fold, _ in given.loader(_last(given)).snapshots(begin + 1)), None)
         if saved is None or saved.seq != begin:  # it was dropped meanwhile
-            return _Done(count, b"", sound=False)
-        folds = after = Folds(given.folding(_last(given)), task.found, start, saved)
+            return _StretchResult(count, b"", sound=False)
+        folds = after = Folds(given.loader(_last(given)), task.found, start, saved)
     elif start is None:
-        folds = after = Folds(given.folding(given.first), task.found)
+        folds = after = Folds(given.loader(given.first), task.found)
     elif gap:
-        folds = after = Folds(given.folding(_last(given)), task.found, start)
-        left = _learned(start, task.found)
+        folds = after = Folds(given.loader(_last(given)), task.found, start)
+        left = _last_correction(start, task.found)
     else:
         gone, left = _first_erased(place, given.campaign), start.at
         until = takewhile(lambda event: event.kind != "erased", place.scan(given.campaign))
-        folds = Folds(given.folding(given.first), given.folding(given.first).survey(until))
-        after = Folds(given.folding(begins(place, given.campaign)[0]), task.found, start)
+        folds = Folds(given.loader(given.first), given.loader(given.first).survey(until))
+        after = Folds(given.loader(begins(place, given.campaign)[0]), task.found, start)
     states = _states(place, given.campaign)
     events, at = takewhile(lambda event: event.seq <= end, place.scan(given.campaign, max(begin, gap))), AsOf(begin)
     while some := list(islice(events, _STEP)):
@@ -258,8 +258,8 @@ def _recomputed(task: _Task, watch: Watch) -> _Done:
                 count.apart += (states[event.seq].number,)
         count.events = some[-1].seq
         if not watch(len(some)):
-            return _Done(count, b"", whole=False)
-    return _Done(count, dump(folds.main) if task.keeps and folds.main is not None else b"")
+            return _StretchResult(count, b"", whole=False)
+    return _StretchResult(count, dump(folds.main) if task.keeps and folds.main is not None else b"")
 
 
 def _one(event: Event, folds: Folds, count: Count, at: AsOf) -> None:
@@ -291,8 +291,8 @@ class _State(NamedTuple):
 
     def same(self, folds: Folds, tolerance: float) -> bool:
         """Return whether the log up to there folds to this state; True if its policy is not known."""
-        fold = folds.known(known(self.blob))
-        return fold is None or apart(self.blob, dump(fold)) <= tolerance
+        fold = folds.known(last_correction(self.blob))
+        return fold is None or largest_difference(self.blob, dump(fold)) <= tolerance
 
 
 def _states(place: Store, campaign: str) -> dict[int, _State]:
@@ -302,7 +302,7 @@ def _states(place: Store, campaign: str) -> dict[int, _State]:
     return {last: _State(event.seq, b64decode(read(event)["state"])) for event, last in each}
 
 
-def _start(given: Given, gap: int) -> Keeper | None:
+def _start(given: AuditInput, gap: int) -> Keeper | None:
     """Return the state with which the recomputed part of a log begins, where that is not its first event."""
     *_, erasure = None, *given.place.scan(given.campaign, kinds=("erased",))
     if gap:
@@ -310,42 +310,42 @@ def _start(given: Given, gap: int) -> Keeper | None:
     return None if erasure is None else Keeper(erasure.seq, erasure)
 
 
-def _learned(start: Keeper, found: Survey) -> int:
+def _last_correction(start: Keeper, found: Survey) -> int:
     """Return the last event before which decisions had not all corrections that are in the state of a seal."""
-    learned = known(b64decode(read(start.event)["state"]))
+    learned = last_correction(b64decode(read(start.event)["state"]))
     return max((mark.seq for mark in found.marks if mark.known <= learned), default=start.at)
 
 
-def _surveyed(given: Given, start: Keeper | None) -> Survey:
+def _survey(given: AuditInput, start: Keeper | None) -> Survey:
     """Survey a log, or its events after the state with which it begins."""
     after = 0 if start is None else start.at
     with Work(f"reading {given.campaign}", "event") as work:
-        events = _counted(given.place.scan(given.campaign, after), work)
+        events = _count_events(given.place.scan(given.campaign, after), work)
         until = takewhile(lambda event: event.kind != "erased", events)  # a later one
-        return given.folding(given.first).survey(until, after)
+        return given.loader(given.first).survey(until, after)
 
 
-def _counted(events: Iterable[Event], work: Work) -> Iterator[Event]:
+def _count_events(events: Iterable[Event], work: Work) -> Iterator[Event]:
     for event in events:
         yield event
         work.update()
 
 
-def _last(given: Given) -> Event:
+def _last(given: AuditInput) -> Event:
     """Return the event since which the log is folded with adopting policies alone, whose snapshots are kept."""
     return begins(given.place, given.campaign)[0]
 
 
-def _starts(given: Given, start: Keeper | None, found: Survey, jobs: int) -> list[Fold]:
+def _starts(given: AuditInput, start: Keeper | None, found: Survey, jobs: int) -> list[Fold]:
     """Return the states of snapshots at which a log can be split, so that no stretch is much shorter than the others.
 
     Where corrections are put in their places by a mark, the fold that does so begins before the mark: a log is not
     split between the two.
     """
     usable, last = list[Fold](), found.last
-    for fold, ahead in given.folding(_last(given)).kept(None):
+    for fold, ahead in given.loader(_last(given)).snapshots(None):
         later = [mark for mark in found.marks if mark.seq > fold.seq]
-        since = 0 if start is None else _learned(start, found)
+        since = 0 if start is None else _last_correction(start, found)
         whole = not ahead and fits(fold, ahead, later) and fold.seq > since
         if whole and min(fold.seq, last - fold.seq) >= found.last / (2 * jobs):
             usable.insert(0, fold)
@@ -355,7 +355,7 @@ def _starts(given: Given, start: Keeper | None, found: Survey, jobs: int) -> lis
 
 def _follows(start: Fold, state: bytes, tolerance: float) -> bool:
     """Return whether the state at the end of a stretch is that of the snapshot with which the next one begins."""
-    return bool(state) and apart(dump(start), state) <= tolerance
+    return bool(state) and largest_difference(dump(start), state) <= tolerance
 
 
 def _first_erased(place: Store, campaign: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.garbage import uncollected
+from evenhand.core.garbage import pause_collection
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.live.fold.cases import context_of, contexts_of
@@ -18,9 +18,9 @@ from evenhand.live.fold.fold import Fold
 from evenhand.live.log.events import Conflict, Damaged, Event, is_erased, read
 from evenhand.live.log.packing import unpack_all
 from evenhand.policy import checks
-from evenhand.policy.batch import frozen, pass_on
+from evenhand.policy.batch import freeze, pass_on
 from evenhand.policy.entries import widen
-from evenhand.policy.kernels.events import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
+from evenhand.policy.kernels.events import DECIDES, MOST_WAITED, OBSERVES, OTHER, StepEntry, Steps
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
@@ -37,10 +37,10 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
         InvalidInput: a goal cannot plan with its predictions; the fold cannot be used then, as its state is ahead of
             its last event.
     """
-    if not Entering.may_pay(coming):
+    if not StepEntry.may_pay(coming):
         fold.fold(events)
         return
-    rest, entering, pays = iter(events), Entering(fold.policy, fold.state), True
+    rest, entering, pays = iter(events), StepEntry(fold.policy, fold.state), True
     while some := list(islice(rest, _AT_ONCE)):
         start = 0
         while start < len(some):
@@ -48,7 +48,7 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
             while end < len(some) and some[end].kind in ("decided", "observed"):
                 end += 1
             if not entering.is_of(fold.policy, fold.state):  # another policy adopted it
-                entering, pays = Entering(fold.policy, fold.state), True
+                entering, pays = StepEntry(fold.policy, fold.state), True
             run = _Run.of(fold, some[start:end]) if pays and entering.works and end - start > _FEW else None
             if run is None or not (pays := run.apply(entering, coming)):  # what does not pay need not be read again
                 fold.fold(some[start:end])
@@ -59,7 +59,7 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
             start = end + 1
 
 
-def fold_made(
+def fold_new(
     fold: Fold, events: Sequence[Event], bodies: Sequence[dict[str, Any]], contexts: Context, coming: int
 ) -> bool:
     """Apply new decisions in compiled calls; returns False, with nothing applied, where that does not pay.
@@ -75,7 +75,7 @@ def fold_made(
         InvalidInput: as for `fold_runs`.
     """
     coming = min(coming, MOST_WAITED)
-    entering = Entering(fold.policy, fold.state) if Entering.may_pay(coming) else None
+    entering = StepEntry(fold.policy, fold.state) if StepEntry.may_pay(coming) else None
     if entering is None or not entering.works:
         return False
     try:
@@ -83,13 +83,13 @@ def fold_made(
     except ValueError:  # of odd shapes
         return False
     places = {event.seq: i for i, event in enumerate(events)}
-    none, exposed = _nothing_observed(fold.policy.problem, len(events))
+    none, exposed = _empty_outcomes(fold.policy.problem, len(events))
     rows = np.arange(len(events))
     steps = Steps.of(np.full(len(events), DECIDES), rows, decisions, contexts, none, exposed)
     return _Run(fold, events, bodies, places, steps).apply(entering, coming)
 
 
-def _nothing_observed(problem: Problem, n: int) -> tuple[Floats, Bools]:
+def _empty_outcomes(problem: Problem, n: int) -> tuple[Floats, Bools]:
     """Outcomes of n decisions to be filled in, and the plays that were exposed, `->(P,M+B),(P)`."""
     y = np.zeros((n, problem.n_plays, len(problem.observed)))
     return y, np.ones(y.shape[:2], bool)
@@ -125,12 +125,12 @@ class _Run:
         if sum(":null" in event.body for event in events if event.ref is not None) > (1.0 - _PLAIN) * len(events):
             return None  # as many outcomes were not observed, they need not be read first
         try:
-            with uncollected():
+            with pause_collection():
                 return _read(fold, events)
         except (EvenhandError, KeyError, TypeError, ValueError, OverflowError):
             return None
 
-    def apply(self, entering: Entering, coming: int) -> bool:
+    def apply(self, entering: StepEntry, coming: int) -> bool:
         """Apply all events; returns False, with nothing applied, if kernels do not pay for their expected number."""
         if not entering.pays(self._steps, coming):
             return False
@@ -202,7 +202,7 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
         if ref not in places:
             places[ref] = len(bodies) + len(earlier)
             earlier.append(widen(fold.pending.decision(ref, ()), fold.policy.model.n_features))
-    y, exposed = _nothing_observed(problem, len(places))
+    y, exposed = _empty_outcomes(problem, len(places))
     plain = {ref for ref, answer in answers.items() if _fill(problem, answer, places[ref], y, exposed)}
     refs = np.array([event.seq if event.ref is None else event.ref for event in events])
     row = np.array([places.get(ref, 0) for ref in refs.tolist()])
@@ -264,13 +264,13 @@ class AsOf:
         if isinstance(as_of, int) and 0 <= as_of < self._first:
             raise Damaged(f"event {fold.seq + 1} was decided at event {as_of}, before event {self._first}")
         if as_of == fold.seq:
-            self._seq, self._fold, self._state = as_of, fold, frozen(fold.policy, deepcopy(fold.state))
+            self._seq, self._fold, self._state = as_of, fold, freeze(fold.policy, deepcopy(fold.state))
         return self._state if as_of == self._seq and fold is self._fold else None
 
     def pass_on(self, fold: Fold, body: dict[str, Any], context: Context, again: Decision | None) -> None:
         """Let the state that is kept advance by a decision of the log, which is decoded if it was not made again."""
         if body.get("as_of") is not None and self._state is not None:
-            pass_on(fold.policy, self._state, context, again or fold.made(body, context).decision)
+            pass_on(fold.policy, self._state, context, again or fold.next_decision(body, context).decision)
 
 
 def advance(fold: Fold, events: Iterable[Event]) -> None:
@@ -279,10 +279,10 @@ def advance(fold: Fold, events: Iterable[Event]) -> None:
     Raises:
         Conflict: one of them was erased.
     """
-    fold.state = frozen(fold.policy, fold.state)
+    fold.state = freeze(fold.policy, fold.state)
     for event in events:
         if is_erased(event):
             raise Conflict(f"decision {event.seq} was erased, after which this one was made")
         body = read(event)
         context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
-        pass_on(fold.policy, fold.state, context, fold.made(body, context).decision)
+        pass_on(fold.policy, fold.state, context, fold.next_decision(body, context).decision)

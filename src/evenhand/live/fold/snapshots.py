@@ -86,7 +86,7 @@ def began(blob: bytes) -> int:
     return _number(blob, "began")
 
 
-def known(blob: bytes) -> int:
+def last_correction(blob: bytes) -> int:
     """Return the event up to which corrections are in a snapshot.
 
     Raises:
@@ -103,7 +103,7 @@ def _number(blob: bytes, name: str) -> int:
         raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
 
 
-def apart(blob: bytes, other: bytes) -> float:
+def largest_difference(blob: bytes, other: bytes) -> float:
     """Return the largest difference of the real numbers of two snapshots, relative to 1 + their size.
 
     It is infinite where anything else differs, but for the version that wrote it, and the tokens of receipts, which are

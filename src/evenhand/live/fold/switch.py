@@ -9,15 +9,15 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.signatures import shown
-from evenhand.live.fold.cases import Encoder, Named, alike, refuse_unfit, same_cases
-from evenhand.live.fold.changes import check_said
-from evenhand.live.fold.column_encoder import Coded
-from evenhand.live.fold.corrections import Anew, Books
+from evenhand.core.signatures import value_text
+from evenhand.live.fold.cases import Encoder, NameEncoder, alike, refuse_unfit, same_cases
+from evenhand.live.fold.changes import check_line
+from evenhand.live.fold.column_encoder import ColumnEncoder
+from evenhand.live.fold.corrections import Books, SwitchFold
 from evenhand.live.fold.fold import Fold
 from evenhand.live.fold.lease import lease_of
-from evenhand.live.fold.loader import Folding
-from evenhand.live.fold.phases import BOOKS, Phase, mark_in, of_kept, same_features, signature
+from evenhand.live.fold.loader import Loader
+from evenhand.live.fold.phases import BOOKS, Phase, mark_in, phase_of, same_features, signature
 from evenhand.live.log.events import Conflict, Event, encode, read
 from evenhand.live.log.store import Transaction
 from evenhand.policy.adoption import widens
@@ -54,12 +54,12 @@ class Switch:
             InvalidInput: the policy is none, or cannot serve cases by name; or a text is none.
         """
         if not isinstance(policy, Policy):
-            raise InvalidInput("policy", "a Policy", shown(policy))
+            raise InvalidInput("policy", "a Policy", value_text(policy))
         for field, text in (("by", by), ("why", why)):
             if text is not None:
-                check_said(field, text)
+                check_line(field, text)
         refuse_unfit(policy)
-        encoder = encoder or (Named(policy) if isinstance(now.encoder, Named) else now.encoder)
+        encoder = encoder or (NameEncoder(policy) if isinstance(now.encoder, NameEncoder) else now.encoder)
         return Switch(phase=Phase(policy, encoder), expected=expected or now.mark, by=by, why=why)
 
     def refuse(self, now: Phase) -> None:
@@ -113,10 +113,10 @@ class Switch:
 
     def _adopts(self, fold: Fold) -> bool:
         """Return whether adoption is tried. Where actions bring features along, only what cannot be folded anew is."""
-        known = isinstance(self.phase.encoder, Coded | Named)
+        known = isinstance(self.phase.encoder, ColumnEncoder | NameEncoder)
         return not widens(self.phase.policy, fold.policy) or (known and not fold.is_whole)
 
-    def adopted(self, log: Transaction, fold: Fold) -> tuple[Fold | None, dict[str, Any]]:
+    def adopt(self, log: Transaction, fold: Fold) -> tuple[Fold | None, dict[str, Any]]:
         """Return the fold after the switch if the policy can adopt the state, and the body of its event.
 
         The given fold stays as it is, and nothing is appended.
@@ -128,7 +128,7 @@ class Switch:
         if same_features(fold.encoder, self.phase.encoder) and self._adopts(fold):
             event = Event(log.last + 1, "switched", None, None, log.now, encode({**body, "adopts": True}))
             adopted = copy(fold)
-            adopted.pending = fold.pending.copied()
+            adopted.pending = fold.pending.copy()
             try:
                 adopted.apply(event)
             except EvenhandError as error:
@@ -139,9 +139,9 @@ class Switch:
             self._refuse_books(fold, reason)
         return None, body | {"adopts": False if fold.is_whole else BOOKS, "because": reason}
 
-    def anew(self, folding: Folding, fold: Fold, body: dict[str, Any], last: int) -> Anew | Books:
+    def refold(self, folding: Loader, fold: Fold, body: dict[str, Any], last: int) -> SwitchFold | Books:
         """Return the object that makes the fold after the switch without a lock: from the log, or from the books."""
-        return Books(folding, self.phase) if body["adopts"] == BOOKS else Anew(folding, body, last)
+        return Books(folding, self.phase) if body["adopts"] == BOOKS else SwitchFold(folding, body, last)
 
     def _refuse_books(self, fold: Fold, reason: str) -> None:
         """Refuse a policy that cannot go on with the books either.
@@ -156,7 +156,7 @@ class Switch:
             raise Conflict(f"{told}: {reason}; nor its books: {error}") from error
 
 
-def overtaken(name: str, expected: str, last: Event) -> Conflict:
+def switch_conflict(name: str, expected: str, last: Event) -> Conflict:
     """Make the error for a switch from a policy under which the campaign does not run any longer."""
     body = read(last)
     now = f"policy {body['name']!r} ({mark_in(last)}) since event {last.seq}{signature(body)}"
@@ -183,11 +183,11 @@ def other(name: str, last: Event, given: Phase) -> Conflict:
         last: the event that began its present policy.
         given: the policy with which it is opened.
     """
-    there = of_kept(last)
+    there = phase_of(last)
     settings = "" if there is None else differences(there.policy, given.policy)
     since = f", since event {last.seq}{signature(read(last))}" if last.kind == "switched" else ""
     told = settings or f"policy {mark_in(last)} there, {given.mark} here"
-    if there is None or not isinstance(given.encoder, Coded):
+    if there is None or not isinstance(given.encoder, ColumnEncoder):
         way = "open it with the policy that it has, or switch: campaign.switch(policy)"
     else:
         file = given.encoder.text.name
@@ -223,12 +223,12 @@ def _of_problem(there: Any, here: Any) -> Iterator[str]:
         if before == now:
             continue
         if isinstance(before, Sequence) and any(is_dataclass(z) for z in (*before, *now)):
-            yield from _of_named(_named(before), _named(now))
+            yield from _differences(_parts_by_name(before), _parts_by_name(now))
         else:
             yield f"{f.name}: {before!r} there, {now!r} here"
 
 
-def _named(parts: Sequence[Any]) -> dict[str, Any]:
+def _parts_by_name(parts: Sequence[Any]) -> dict[str, Any]:
     """The parts by their kind and the name that they state first, such as "budget post"."""
     found: dict[str, Any] = {}
     for part in parts:
@@ -238,7 +238,7 @@ def _named(parts: Sequence[Any]) -> dict[str, Any]:
     return found
 
 
-def _of_named(there: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:
+def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[str]:
     for name in {**there, **here}:
         before, now = there.get(name), here.get(name)
         if before is None or now is None:

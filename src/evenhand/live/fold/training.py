@@ -44,7 +44,7 @@ class Taught:
             Conflict: the store keeps nothing of this policy, and there is no teacher.
         """
         own = policy.fingerprint()
-        kept = self._learned.get(own) or self._stored(own, state)
+        kept = self._learned.get(own) or self._load(own, state)
         if kept is not None:
             fill(state, {name: array.copy() for name, array in kept.items()})
             return
@@ -55,7 +55,7 @@ class Taught:
         if not any(True for _ in refusals(state)):
             self._learned[own] = {name: array.copy() for name, array in flatten(state)}
 
-    def _stored(self, own: str, state: PolicyState) -> dict[str, np.ndarray[Any, Any]] | None:
+    def _load(self, own: str, state: PolicyState) -> dict[str, np.ndarray[Any, Any]] | None:
         """Read the stored training; None if there is none, or if it is damaged or of a version with other states."""
         kept = self.store.snapshot(self.campaign, self._place(own))
         if kept is None:
@@ -88,7 +88,7 @@ class Taught:
         return _place(policy, self.mark)
 
 
-def copy_learned(source: Readable, store: Store, campaign: str) -> None:
+def copy_training(source: Readable, store: Store, campaign: str) -> None:
     """Copy the trained states of a campaign's policies to a store that has, or will have, its events."""
     mark = read(next(iter(source.scan(campaign)))).get("taught")
     if mark is None:

@@ -42,7 +42,7 @@ class Operation(NamedTuple):
     described: dict[str, Any]  # in OpenAPI
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """A request that is refused before it reaches the campaign.
 
     Args:
@@ -64,7 +64,7 @@ def describe(error: Exception) -> dict[str, Any]:
     >>> describe(InvalidInput("key", "a text", "5"))
     {'error': 'key: expected a text, got 5', 'status': 422, 'field': 'key'}
     """
-    if isinstance(error, Refused):
+    if isinstance(error, Refusal):
         return {"error": error.text, "status": error.status}
     if isinstance(error, InvalidInput):
         found = {"error": str(error), "status": 422, "field": error.field}
@@ -93,7 +93,7 @@ def error_response(error: Exception, headers: dict[str, str] | None = None) -> J
         else {"WWW-Authenticate": 'Basic realm="evenhand", charset="UTF-8"'}
         if status == 401
         else error.headers
-        if isinstance(error, Refused)
+        if isinstance(error, Refusal)
         else {}
     )
     return JSONResponse(body, status, headers={**more, **(headers or {})})

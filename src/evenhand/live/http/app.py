@@ -18,13 +18,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.dashboard.decision import decision_page
 from evenhand.live.dashboard.page import index, page
 from evenhand.live.dashboard.reference import reference
-from evenhand.live.http.answers import HEALTHY, Handler, Operation, Refused, error_response, readiness_response
+from evenhand.live.http.answers import HEALTHY, Handler, Operation, Refusal, error_response, readiness_response
 from evenhand.live.http.guard import PLACE, Guard, token_in, token_of
 from evenhand.live.http.metrics import CONTENT
 from evenhand.live.http.places import INSIDE, OPEN, STATIC, Place, Places, below
@@ -67,7 +67,7 @@ class UnexpectedErrors:
 def not_found(_: Request, error: Exception) -> Response:
     """Answer requests for unknown paths and methods."""
     assert isinstance(error, HTTPException)
-    return error_response(Refused(error.status_code, error.detail.lower()), dict(error.headers or {}))
+    return error_response(Refusal(error.status_code, error.detail.lower()), dict(error.headers or {}))
 
 
 def application(
@@ -125,7 +125,7 @@ def _file(path: str) -> Handler:
 
 def add_errors(made: Starlette) -> None:
     """Make an app answer errors of campaigns as JSON, with the same statuses as `evenhand serve`."""
-    for kind in (Refused, EvenhandError):
+    for kind in (Refusal, EvenhandError):
         made.add_exception_handler(kind, lambda _, error: error_response(error))
 
 
@@ -138,13 +138,13 @@ def several(hall: Hall, tokens: Tokens | None, lifespan: Lifespan) -> Starlette:
         told = (
             f"not found: this server has several campaigns, each below /campaigns/NAME/; {_list(_own(hall, request))}"
         )
-        return error_response(Refused(404, told))
+        return error_response(Refusal(404, told))
 
     async def page_(request: Request) -> Response:
         found = []
         for name in _own(hall, request):
             served = hall.each[name]
-            status = await served.reading(served.stand)
+            status = await served.read(served.stand)
             found.append((_inside(name), name, status, served.tally.life.state))
         return HTMLResponse(index(found))
 
@@ -155,17 +155,17 @@ def several(hall: Hall, tokens: Tokens | None, lifespan: Lifespan) -> Starlette:
     async def ready(_: Request) -> Response:
         reasons = await asyncio.gather(*(served.readiness.reason() for served in hall.each.values()))
         wrong = [f"{name}: {reason}" for name, reason in zip(hall.each, reasons, strict=True) if reason is not None]
-        states = {name: z["state"] for name, served in hall.each.items() if (z := served.readiness.standing())}
+        states = {name: z["state"] for name, served in hall.each.items() if (z := served.readiness.state())}
         return readiness_response("; ".join(wrong) or None, {"states": states} if states else {})
 
-    reads: dict[str, Handler] = {"/healthz": HEALTHY, "/readyz": ready, "/campaigns": listing(hall)}
+    reads: dict[str, Handler] = {"/healthz": HEALTHY, "/readyz": ready, "/campaigns": list_handler(hall)}
     stated = [Operation("GET", path, handler, read_operation()) for path, handler in reads.items()]
     stated.append(Operation("GET", "/metrics", metrics_, read_operation(kind="text/plain")))
     unless = None if tokens is None else OPEN
     return application("evenhand", lambda: stated, {"/": page_}, missing=elsewhere, lifespan=lifespan, unless=unless)
 
 
-def listing(hall: Hall) -> Handler:
+def list_handler(hall: Hall) -> Handler:
     """Return the handler that lists the campaigns that a token is for."""
 
     async def campaigns(request: Request) -> Response:
@@ -195,7 +195,7 @@ class Inside:
         answer = self._each.get(name)
         if answer is None:
             names = [z for z in self._each if token_in(scope).is_for(z)]
-            await error_response(Refused(404, f"no such campaign; {_list(names)}"))(scope, receive, send)
+            await error_response(Refusal(404, f"no such campaign; {_list(names)}"))(scope, receive, send)
         elif not mark:  # links of its page are relative to the address with a slash
             await RedirectResponse(f"{quote(name, safe='')}/")(scope, receive, send)
         else:
@@ -228,7 +228,7 @@ class Shortcut:
         await response(scope, receive, send)
 
 
-def _allowed(tokens: Tokens | None) -> Sequence[str]:
+def _guarded_routes(tokens: Tokens | None) -> Sequence[str]:
     """Return the guarded routes that clients may ask for."""
     return () if tokens is None else GUARDED
 
@@ -263,20 +263,20 @@ def one(hall: Hall, name: str, known: bool, tokens: Tokens | None, lifespan: Lif
     campaign = served.campaign
 
     async def page_(_: Request) -> Response:
-        return HTMLResponse(await served.reading(lambda: page(campaign, served.stand(), served.tally)))
+        return HTMLResponse(await served.read(lambda: page(campaign, served.stand(), served.tally)))
 
     async def decision_(request: Request) -> Response:
         found = await find_decision(served, request)
         try:
-            why = await served.explaining(lambda: campaign.why(found["id"]))
+            why = await served.explain(lambda: campaign.why(found["id"]))
         except Conflict:  # another policy made it
             why = None
         return HTMLResponse(decision_page(name, found, why))
 
     pages: dict[str, Handler] = {"/": page_, "/decisions/{number}/page": decision_}
     if lifespan is not None:
-        pages["/campaigns"] = listing(hall)
-    allowed = _allowed(tokens)
+        pages["/campaigns"] = list_handler(hall)
+    allowed = _guarded_routes(tokens)
     return application(
         f"evenhand: {name}",
         lambda: operations(hall, name, known, tokens, allowed=allowed),
@@ -319,8 +319,8 @@ def app(
     """
     tokens = token if token is None or isinstance(token, Tokens) else Tokens(single=token)
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
-        raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
-    hall = Hall(_checked(campaigns), backups)
+        raise InvalidInput("hosts", "names, such as ('localhost',)", value_text(hosts))
+    hall = Hall(_check_names(campaigns), backups)
     names = list(hall.each)
     each = {name: one(hall, name, known, tokens) for name in names}
     if len(names) == 1:
@@ -328,14 +328,16 @@ def app(
     else:
         made = several(hall, tokens, hall.lifespan)
     made.add_middleware(Inside, each=each)
-    stated = ((name, z) for name in names for z in operations(hall, name, known, tokens, allowed=_allowed(tokens)))
+    stated = (
+        (name, z) for name in names for z in operations(hall, name, known, tokens, allowed=_guarded_routes(tokens))
+    )
     handlers = {Place(name, z.path): z.handler for name, z in stated if z.method == "POST"}
     made.add_middleware(Shortcut, handlers=handlers)
     made.add_middleware(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
     return made
 
 
-def _checked(campaigns: Campaign | Sequence[Campaign]) -> Sequence[Campaign]:
+def _check_names(campaigns: Campaign | Sequence[Campaign]) -> Sequence[Campaign]:
     """Return the campaigns of a server, whose names were checked."""
     if isinstance(campaigns, Campaign):
         return [campaigns]
@@ -353,6 +355,6 @@ def check_names(names: Sequence[str]) -> None:
         raise InvalidInput("campaigns", "at least one", "none")
     for name in names:
         if names.count(name) > 1:
-            raise InvalidInput("campaigns", "names that differ", f"{shown(name)} twice")
+            raise InvalidInput("campaigns", "names that differ", f"{value_text(name)} twice")
         if len(names) > 1 and ("/" in name or name in (".", "..")):
-            raise InvalidInput("campaigns", "names without '/', as they are part of addresses", shown(name))
+            raise InvalidInput("campaigns", "names without '/', as they are part of addresses", value_text(name))

@@ -14,11 +14,11 @@ from typing import Any, NoReturn, TypeAlias
 from starlette.types import Receive, Scope
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
-from evenhand.core.signatures import shown
+from evenhand.core.registry import suggestion
+from evenhand.core.signatures import value_text
 from evenhand.goals.base import Accounts
-from evenhand.live.fold.column_encoder import Coded
-from evenhand.live.http.answers import Refused
+from evenhand.live.fold.column_encoder import ColumnEncoder
+from evenhand.live.http.answers import Refusal
 from evenhand.live.log.replies import Reply
 from evenhand.live.worker.requests import Verbs, check_text
 from evenhand.policy.policy import Policy
@@ -28,13 +28,13 @@ from evenhand.problem.problem import Problem
 _DEFAULT = (Outcome.low, Outcome.high)  # a known outcome with these ends has no declared range
 
 
-def declared(problem: Problem, name: str) -> tuple[float, float] | None:
+def declared_range(problem: Problem, name: str) -> tuple[float, float] | None:
     """Return the range that a known outcome declares by `low` and `high`, None if it declares none.
 
     >>> import evenhand as eh
     >>> bill = eh.Outcome("cents", known={"letter": 80}, high=200)
     >>> shop = eh.Problem(actions=("none", "letter"), outcomes=(eh.Outcome("won"), bill), maximize="won", horizon=9)
-    >>> declared(shop, "cents")
+    >>> declared_range(shop, "cents")
     (0.0, 200)
     """
     outcome = next(o for o in problem.outcomes if o.name == name)
@@ -62,25 +62,25 @@ def refuse(verbs: Verbs, case: Mapping[str, Any], known: Mapping[str, Any] | Non
     for name, values in (known or {}).items():
         if name not in problem.known:
             continue  # the encoder names it
-        ends = declared(problem, name)
+        ends = declared_range(problem, name)
         if ends is None:
             if not accepted:
                 expected = (
                     "nothing, as clients may not state it here: declare its range, or start the server with --known"
                 )
-                raise InvalidInput(f"known.{name}", expected, shown(values))
+                raise InvalidInput(f"known.{name}", expected, value_text(values))
             column = problem.declared[:, problem.known.index(name)]
             ends = (float(column.min()), float(column.max()))
         each = values.items() if isinstance(values, dict) else [("", values)]
         for action, value in each:
-            _within(f"known.{name}.{action}".rstrip("."), value, *ends)
-    if isinstance(encoder, Coded):
+            _check_range(f"known.{name}.{action}".rstrip("."), value, *ends)
+    if isinstance(encoder, ColumnEncoder):
         for name, by in encoder.spec.by_case.items():
-            low, high = declared(problem, name) or (0.0, math.inf)
+            low, high = declared_range(problem, name) or (0.0, math.inf)
             high = max(min(high, _total(verbs.worker.policy, name)), low)
             for column_ in by.values():
                 if column_ in case:
-                    _within(column_, case[column_], low, high)
+                    _check_range(column_, case[column_], low, high)
 
 
 def _total(policy: Policy, outcome: str) -> float:
@@ -90,10 +90,10 @@ def _total(policy: Policy, outcome: str) -> float:
     return min(totals, default=math.inf)
 
 
-def _within(field: str, value: object, low: float, high: float) -> None:
+def _check_range(field: str, value: object, low: float, high: float) -> None:
     if isinstance(value, int | float) and not isinstance(value, bool) and not low <= value <= high:
         expected = f"at least {low:g}" if high == math.inf else f"a number from {low:g} to {high:g}"
-        raise InvalidInput(field, expected, shown(value))
+        raise InvalidInput(field, expected, value_text(value))
 
 
 BYTES = 1_000_000  # of a body
@@ -122,7 +122,7 @@ async def receive(scope: Scope, more: Receive) -> bytes:
     """
     stated = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if stated.isdigit() and int(stated[:20]) > BYTES:
-        raise Refused(413, f"the body is longer than {BYTES:,} bytes")
+        raise Refusal(413, f"the body is longer than {BYTES:,} bytes")
     task = asyncio.current_task()
     assert task is not None
     late = task.get_loop().call_later(SECONDS, task.cancel, _LATE)  # a quarter of what `asyncio.timeout` takes
@@ -130,7 +130,7 @@ async def receive(scope: Scope, more: Receive) -> bytes:
         return await _whole(more)
     except asyncio.CancelledError as error:
         if error.args == (_LATE,) and task.uncancel() == 0:
-            raise Refused(408, f"the body did not arrive within {SECONDS:g} seconds") from None
+            raise Refusal(408, f"the body did not arrive within {SECONDS:g} seconds") from None
         raise
     finally:
         late.cancel()
@@ -142,11 +142,11 @@ async def _whole(more: Receive) -> bytes:
     while True:
         message = await more()
         if message["type"] == "http.disconnect":  # nobody will read the response
-            raise Refused(400, "the client left before the body arrived")
+            raise Refusal(400, "the client left before the body arrived")
         part = message.get("body", b"")
         size += len(part)
         if size > BYTES:
-            raise Refused(413, f"the body is longer than {BYTES:,} bytes")
+            raise Refusal(413, f"the body is longer than {BYTES:,} bytes")
         parts.append(part)
         if not message.get("more_body", False):
             return b"".join(parts)
@@ -179,7 +179,7 @@ def parse(body: bytes) -> Any:
     except InvalidInput:
         raise
     except ValueError as error:  # also for broken UTF-8 and numbers with thousands of digits
-        raise Refused(400, f"the body is not JSON: {str(error)[:100]}") from None
+        raise Refusal(400, f"the body is not JSON: {str(error)[:100]}") from None
     if isinstance(found, list) and len(found) > MOST:
         raise InvalidInput("body", f"a list of at most {MOST:,} entries", f"{len(found):,}")
     return found
@@ -260,14 +260,16 @@ def _single(field: str, value: object) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(field, "a finite number", str(value))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise InvalidInput(field, "a number of at most 64 bits", shown(value))
+        raise InvalidInput(field, "a number of at most 64 bits", value_text(value))
 
 
 def _text(field: str, text: str, what: str) -> None:
     if len(text) > LONGEST:
         raise InvalidInput(field[:LONGEST], f"{what} of at most {LONGEST:,} characters", f"{len(text):,}")
     if not text.isascii() and any("\ud800" <= z <= "\udfff" for z in text):  # UTF-8 cannot encode surrogates
-        raise InvalidInput(field.encode(errors="replace").decode(), f"{what} without unpaired surrogates", shown(text))
+        raise InvalidInput(
+            field.encode(errors="replace").decode(), f"{what} without unpaired surrogates", value_text(text)
+        )
 
 
 def _infinite(text: str) -> NoReturn:
@@ -289,7 +291,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen = set[str]()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InvalidInput(shown(twice), "a name that is stated once", "it twice")
+        raise InvalidInput(value_text(twice), "a name that is stated once", "it twice")
     return found
 
 
@@ -310,14 +312,14 @@ class _Decide:
     frozen: bool
 
     def __call__(self, verbs: Verbs) -> dict[str, Any]:
-        return self.told(verbs.decide_plain(self.asked(verbs), self.key))
+        return self.answer(verbs.decide_plain(self.request(verbs), self.key))
 
-    def asked(self, verbs: Verbs) -> dict[str, Any]:
+    def request(self, verbs: Verbs) -> dict[str, Any]:
         """Return the request; refuse known outcomes that a client may not state."""
         refuse(verbs, self.plain["case"], self.plain.get("known"), self.accepted)
         return self.plain
 
-    def told(self, said: Reply) -> dict[str, Any]:
+    def answer(self, said: Reply) -> dict[str, Any]:
         """Return the answer."""
         return said.to_dict()
 
@@ -335,11 +337,11 @@ def decide(body: object, accepted: bool = False) -> Verb:
     case = _case(asked)
     offered, known = asked.get("offered"), asked.get("known")
     if offered is not None and not (isinstance(offered, list) and all(isinstance(z, str) for z in offered)):
-        raise InvalidInput("offered", "a list of names", shown(offered))
+        raise InvalidInput("offered", "a list of names", value_text(offered))
     if known is not None:
-        _mapping("known", known)
+        _check_object("known", known)
     stated_ = {"case": case, "offered": offered, "known": known}
-    plain = _ordered({name: value for name, value in stated_.items() if value is not None})
+    plain = _sort_names({name: value for name, value in stated_.items() if value is not None})
     return _Decide(asked["key"], plain, accepted, _flag(asked, "frozen"))
 
 
@@ -349,7 +351,7 @@ def observe(body: object) -> Verb:
     which, outcomes, revise = _which(asked), asked["outcomes"], _flag(asked, "revise")
     for i, play in enumerate(outcomes if isinstance(outcomes, list) else [outcomes]):
         if play is not None or not isinstance(outcomes, list):
-            _mapping(f"outcomes[{i}]" if isinstance(outcomes, list) else "outcomes", play)
+            _check_object(f"outcomes[{i}]" if isinstance(outcomes, list) else "outcomes", play)
     plays = [play for play in (outcomes if isinstance(outcomes, list) else [outcomes]) if play is not None]
     if (plays or outcomes) and all(play and all(z is None for z in play.values()) for play in plays):
         raise InvalidInput(
@@ -366,19 +368,21 @@ def cancel(body: object) -> Verb:
 
 def fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
     """Check that a body has all needed fields, no unknown ones, and values of a usual size."""
-    asked = named(body, needed, others)
+    asked = check_fields(body, needed, others)
     plain(asked)
     return asked
 
 
-def named(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
+def check_fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
     """Check that a body has all needed fields and no unknown ones."""
-    asked = _mapping("body", body)
+    asked = _check_object("body", body)
     known = (*needed, *others)
     for name in asked:
         if name not in known:
             field = name[:60].encode(errors="replace").decode()
-            raise InvalidInput(field, f"one of the fields {', '.join(known)}", f"an unknown one{meant(field, known)}")
+            raise InvalidInput(
+                field, f"one of the fields {', '.join(known)}", f"an unknown one{suggestion(field, known)}"
+            )
     for name in needed:
         if name not in asked:
             raise InvalidInput(name, "a value", "nothing")
@@ -388,7 +392,7 @@ def named(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Map
 def _flag(asked: Mapping[str, Any], field: str) -> bool:
     value = asked.get(field, False)
     if not isinstance(value, bool):
-        raise InvalidInput(field, "true or false", shown(value))
+        raise InvalidInput(field, "true or false", value_text(value))
     return value
 
 
@@ -399,27 +403,27 @@ def _case(asked: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput("case", "a case, or features and groups", "nothing")
     case: dict[str, Any] = {}
     for piece in pieces:
-        for name, value in _mapping(piece, asked[piece]).items():
+        for name, value in _check_object(piece, asked[piece]).items():
             if name in case and case[name] != value:
-                raise InvalidInput(f"{piece}.{name}", f"{shown(case[name])}, as stated before", shown(value))
+                raise InvalidInput(f"{piece}.{name}", f"{value_text(case[name])}, as stated before", value_text(value))
             case[name] = value
     return case
 
 
-def _ordered(value: Any) -> Any:
+def _sort_names(value: Any) -> Any:
     """Return parsed JSON in the form of the log, where the names of objects are in order.
 
-    >>> list(_ordered({"b": [{"d": 1, "c": 2}], "a": 3})), _ordered({"b": [{"d": 1, "c": 2}]})
+    >>> list(_sort_names({"b": [{"d": 1, "c": 2}], "a": 3})), _sort_names({"b": [{"d": 1, "c": 2}]})
     (['a', 'b'], {'b': [{'c': 2, 'd': 1}]})
     """
     if type(value) is dict:
-        return {name: _ordered(z) if type(z) in _NESTED else z for name, z in sorted(value.items())}
-    return [_ordered(z) for z in value] if type(value) is list else value
+        return {name: _sort_names(z) if type(z) in _NESTED else z for name, z in sorted(value.items())}
+    return [_sort_names(z) for z in value] if type(value) is list else value
 
 
-def _mapping(field: str, value: object) -> Mapping[str, Any]:
+def _check_object(field: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise InvalidInput(field, "an object", shown(value))
+        raise InvalidInput(field, "an object", value_text(value))
     return value
 
 
@@ -438,5 +442,5 @@ def _number(value: object) -> int:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         return int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput("id", "the number of a decision", shown(value))
+        raise InvalidInput("id", "the number of a decision", value_text(value))
     return value

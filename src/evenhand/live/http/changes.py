@@ -12,20 +12,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.live.campaigns.campaign import Campaign
-from evenhand.live.campaigns.files import unused
+from evenhand.live.campaigns.files import horizon_difference
 from evenhand.live.campaigns.problem_files import encoding
 from evenhand.live.campaigns.tokens import Token, Tokens
 from evenhand.live.fold.cases import alike
-from evenhand.live.fold.changes import Ask, check_said
-from evenhand.live.fold.column_encoder import Text, of_stored
-from evenhand.live.fold.limits import used_up
+from evenhand.live.fold.changes import Ask, check_line
+from evenhand.live.fold.column_encoder import Text, policy_of_campaign
+from evenhand.live.fold.limits import exhausted_budgets
 from evenhand.live.fold.phases import BOOKS, mark_in, switches
-from evenhand.live.http.answers import Operation, Refused
-from evenhand.live.http.bodies import Verb, fields, named, parse, receive
+from evenhand.live.http.answers import Operation, Refusal
+from evenhand.live.http.bodies import Verb, check_fields, fields, parse, receive
 from evenhand.live.http.guard import token_of
-from evenhand.live.http.schemas import BY, KEY, TEXT, Schema, one_or_each, one_or_many, operation, signed
+from evenhand.live.http.schemas import BY, KEY, TEXT, Schema, one_or_each, one_or_many, operation, with_signer
 from evenhand.live.log.events import Kind, Unknown, read
 from evenhand.live.log.life import FATES, SETTINGS, STATES
 from evenhand.live.worker.erasure import Erasure, time_of
@@ -80,8 +80,10 @@ def operation_of(campaign: Campaign, run: Run, single: Single, *, tokens: Tokens
 
     async def handle(request: Request) -> Response:
         if single.guarded and not allowed:
-            raise Refused(403, f"only a server with a token {single.guarded}: set EVENHAND_TOKEN, or state --tokens")
-        asked = body_of(signed(parse(await receive(request.scope, request.receive)), token_of(request)), single.fields)
+            raise Refusal(403, f"only a server with a token {single.guarded}: set EVENHAND_TOKEN, or state --tokens")
+        asked = body_of(
+            with_signer(parse(await receive(request.scope, request.receive)), token_of(request)), single.fields
+        )
         return JSONResponse(await run(lambda: single.call(campaign, asked)))
 
     described = operation(_schema(single, tokens), single.answer, dict(single.example))
@@ -94,30 +96,30 @@ def body_of(body: object, fields: Mapping[str, Field]) -> dict[str, Any]:
     Raises:
         InvalidInput: a field is missing, unknown, or not what it should be.
 
-    >>> body_of({"why": "so"}, {"why": Field(said, TEXT)})
+    >>> body_of({"why": "so"}, {"why": Field(line, TEXT)})
     {'why': 'so'}
     """
     needed = tuple(name for name, of in fields.items() if of.needed)
-    asked = named(body, needed, tuple(name for name in fields if name not in needed))
+    asked = check_fields(body, needed, tuple(name for name in fields if name not in needed))
     return {name: fields[name].read(name, value) for name, value in asked.items()}
 
 
 def text(name: str, value: object) -> str:
     """Read a text of any length that a body may have."""
     if not isinstance(value, str):
-        raise InvalidInput(name, "a text", shown(value))
+        raise InvalidInput(name, "a text", value_text(value))
     return value
 
 
-def said(name: str, value: object) -> str:
+def line(name: str, value: object) -> str:
     """Read a name or a reason, which a log can show on one line."""
-    check_said(name, value)
+    check_line(name, value)
     return str(value)
 
 
 def signature(*, needed: bool) -> dict[str, Field]:
     """Return the fields that say who asks, and why."""
-    return {"by": Field(said, BY, needed), "why": Field(said, TEXT, needed)}
+    return {"by": Field(line, BY, needed), "why": Field(line, TEXT, needed)}
 
 
 def _schema(single: Single, tokens: Tokens | None) -> Schema:
@@ -137,7 +139,7 @@ def change(body: object, token: Token, kind: Kind, settings: tuple[str, ...] = (
     Raises:
         InvalidInput: a field is missing, unknown, or out of its range; or it names another one than that of the token.
     """
-    asked = fields(signed(body, token), ("by", "why"), settings)
+    asked = fields(with_signer(body, token), ("by", "why"), settings)
     ask = Ask(kind, asked["by"], asked["why"], *(asked.get(name) for name in settings))
 
     def verb(verbs: Verbs) -> dict[str, Any]:
@@ -205,13 +207,13 @@ MOST = 1000  # keys of a request
 
 def _keys(name: str, value: object) -> list[str]:
     if not isinstance(value, list) or not 0 < len(value) <= MOST:
-        raise InvalidInput(name, f"a list of 1 to {MOST:,} keys", shown(value))
+        raise InvalidInput(name, f"a list of 1 to {MOST:,} keys", value_text(value))
     for i, key in enumerate(value):
         check_text(f"{name}[{i}]", key)
     return value
 
 
-def _before(name: str, value: object) -> datetime:
+def _time(name: str, value: object) -> datetime:
     return time_of(text(name, value))
 
 
@@ -225,22 +227,22 @@ def erase(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, Any]:
     if "before" in asked:
         if "keys" in asked:
             raise InvalidInput("before", "none beside keys", asked["before"].isoformat())
-        return _told(campaign.erase(before=asked["before"], **signed), [])
+        return _erasure_answer(campaign.erase(before=asked["before"], **signed), [])
     keys = list(dict.fromkeys(asked.get("keys", ())))
     while True:
-        is_there = dict(zip(keys, campaign.many([_finding(key) for key in keys]), strict=True))
+        is_there = dict(zip(keys, campaign.many([_key_test(key) for key in keys]), strict=True))
         try:
             found = campaign.erase([key for key in keys if is_there[key]], **signed)
         except Unknown:  # another request erased one of them meanwhile
             continue
-        return _told(found, [key for key in keys if not is_there[key]])
+        return _erasure_answer(found, [key for key in keys if not is_there[key]])
 
 
-def _finding(key: str) -> Callable[[Verbs], bool]:
+def _key_test(key: str) -> Callable[[Verbs], bool]:
     return lambda verbs: verbs.has(key)
 
 
-def _told(found: Erasure, unknown: list[str]) -> dict[str, Any]:
+def _erasure_answer(found: Erasure, unknown: list[str]) -> dict[str, Any]:
     return {
         "erased": len(found.decisions),
         "waiting": found.waiting,
@@ -265,7 +267,7 @@ ERASE = Single(
             needed=False,
         ),
         "before": Field(
-            _before,
+            _time,
             {
                 "type": "string",
                 "anyOf": [{"format": "date"}, {"format": "date-time"}],
@@ -345,7 +347,7 @@ def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
     """
     kept = encoding(campaign.store, campaign.name)
     text = Text(kept["file"][0], asked["problem"])
-    stated = of_stored(kept, text)
+    stated = policy_of_campaign(kept, text)
     *_, last = campaign.store.scan(campaign.name, kinds=("opened", "switched"))
     mark = stated.policy.fingerprint()
     is_new = last.kind == "opened" or mark_in(last) != mark or not alike(stated.coded, read(last)["encoding"])
@@ -353,8 +355,8 @@ def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
         more = {name: asked.get(name) for name in ("by", "why", "expected")}
         campaign.switch(stated.policy, stated.coded, **more)
     event = switches(campaign.store, campaign.name)[-1]._asdict()
-    told = {"mark": mark, "new": is_new, "note": unused(text, campaign.life.after)}
-    return {**event, **told, "used_up": used_up(campaign.status())}
+    told = {"mark": mark, "new": is_new, "note": horizon_difference(text, campaign.life.after)}
+    return {**event, **told, "used_up": exhausted_budgets(campaign.status())}
 
 
 SWITCH = Single(

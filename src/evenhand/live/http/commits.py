@@ -87,7 +87,7 @@ Found = list[dict[str, Any] | EvenhandError]
 _MOST = 200  # calls per group, unless one request has more: others wait for the end of the group
 
 
-class _Told(Protocol):
+class _ResultWaiter(Protocol):
     """The interface of a waiter for results, such as a `Future`."""
 
     def set_running_or_notify_cancel(self) -> bool: ...
@@ -103,7 +103,7 @@ class _Job(NamedTuple):
     turn: float
     number: int  # of the job, so that equal turns keep the order of arrival
     verbs: Sequence[Verb]
-    found: _Told
+    found: _ResultWaiter
     since: float  # seconds of a clock
     client: Hashable
 
@@ -159,7 +159,7 @@ class Commits:
         found: Found = await waiter.future
         return found
 
-    def _enter(self, verbs: Sequence[Verb], client: Hashable, found: _Told) -> None:
+    def _enter(self, verbs: Sequence[Verb], client: Hashable, found: _ResultWaiter) -> None:
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="evenhand commits", daemon=True)
@@ -170,7 +170,7 @@ class Commits:
             heappush(self._jobs, _Job(turn, self._number, verbs, found, monotonic(), client))
             self._some.notify()
 
-    def waiting(self) -> int:
+    def n_waiting(self) -> int:
         """Return how many calls wait for a transaction."""
         with self._lock:
             return sum(len(job.verbs) for job in self._jobs)

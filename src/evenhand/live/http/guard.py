@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.core import texts
 from evenhand.live.campaigns.tokens import ANYONE, Token, Tokens
-from evenhand.live.http.answers import LOG, Refused, error_response
+from evenhand.live.http.answers import LOG, Refusal, error_response
 from evenhand.live.http.lines import Line, Numbers, write
 from evenhand.live.http.metrics import Requests
 from evenhand.live.http.places import Place, Places, below
@@ -36,7 +36,7 @@ _SLOW = 20  # wrong tokens that wait at most; those beyond them are answered at 
 _QUIET = 10.0  # seconds between lines of the log about wrong tokens
 
 
-_Given = Mapping[bytes, Sequence[bytes]]  # headers by name
+_Headers = Mapping[bytes, Sequence[bytes]]  # headers by name
 
 
 class Guard:
@@ -64,7 +64,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun, place, given = time.perf_counter(), self._places.find(below(scope)), _given(scope)
+        begun, place, given = time.perf_counter(), self._places.find(below(scope)), _read_headers(scope)
         number = self._numbers.of(given.get(_NUMBER, ()))
         status = 0
 
@@ -81,14 +81,14 @@ class Guard:
         refused = self._refusal(scope, place, given)
         wrong = refused is not None and refused.status == 401 and b"authorization" in given
         # Close the connection, so that a client cannot queue further guesses on it.
-        asked = self._app if refused is None else _closing(refused, wrong)
+        asked = self._app if refused is None else _refusal_app(refused, wrong)
         try:
             if wrong:
                 await self._delay(scope)
             await asked(scope, receive, answer)
         except asyncio.CancelledError:  # the server ends
             if status == 0:
-                await error_response(Refused(503, STOPS))(scope, receive, answer)
+                await error_response(Refusal(503, STOPS))(scope, receive, answer)
 
     def _note(self, scope: Scope, place: Place, number: str, status: int, seconds: float) -> None:
         """Count a request, and write its line in the log."""
@@ -118,31 +118,31 @@ class Guard:
         finally:
             self._slow -= 1
 
-    def _refusal(self, scope: Scope, place: Place, given: _Given) -> Refused | None:
+    def _refusal(self, scope: Scope, place: Place, given: _Headers) -> Refusal | None:
         """Return the reason to refuse a request, None if it is accepted; the scope gets its token."""
         if (unclear := _unclear(scope, given)) is not None:
-            return Refused(400, unclear)
+            return Refusal(400, unclear)
         hosts = given.get(b"host", [])
         host = hosts[0].lower() if len(hosts) == 1 else b""
-        if len(hosts) > 1 or not self._called(place, _name(host)):
-            return Refused(400, "the Host header has a name that this server is not called by")
+        if len(hosts) > 1 or not self._accepts_host(place, _name(host)):
+            return Refusal(400, "the Host header has a name that this server is not called by")
         if len(given.get(b"authorization", ())) > 1:
-            return Refused(400, "the request has several Authorization headers")
+            return Refusal(400, "the request has several Authorization headers")
         found = ANYONE if self._tokens is None or place.is_open else self._tokens.find(_token(given))
         if found is None:
             told = "has another token than those" if b"authorization" in given else "is missing: send it with a token"
-            return Refused(401, f"the Authorization header of the request {told} of this server")
+            return Refusal(401, f"the Authorization header of the request {told} of this server")
         scope[TOKEN], scope[PLACE] = found, place
         if (lacking := place.refusal(found)) is not None:
             return lacking
         own = (b"http://" + host, b"https://" + host)
         if scope["method"] == "POST" and any(z.lower() not in own for z in given.get(b"origin", [])):
-            return Refused(403, "a page of another origin sent this request")
+            return Refusal(403, "a page of another origin sent this request")
         if scope["method"] == "POST" and any(z.lower() == b"cross-site" for z in given.get(b"sec-fetch-site", [])):
-            return Refused(403, "a page of another site sent this request")
+            return Refusal(403, "a page of another site sent this request")
         return _kind(scope["method"], given.get(b"content-type", []))
 
-    def _called(self, place: Place, name: str) -> bool:
+    def _accepts_host(self, place: Place, name: str) -> bool:
         """Return whether a place accepts requests under a host name, as other sites can point names at a server."""
         return name in self._hosts or place.is_open or (place.route == "/metrics" and _is_address(name))
 
@@ -170,7 +170,7 @@ def token_in(scope: Scope) -> Token:
     return found
 
 
-def _given(scope: Scope) -> _Given:
+def _read_headers(scope: Scope) -> _Headers:
     """Return the headers that the guard reads."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in scope["headers"]:
@@ -180,7 +180,7 @@ def _given(scope: Scope) -> _Given:
     return found
 
 
-def _unclear(scope: Scope, given: _Given) -> str | None:
+def _unclear(scope: Scope, given: _Headers) -> str | None:
     """Return why the length of a request is ambiguous, None if it is clear."""
     if b"transfer-encoding" in given:
         if b"content-length" in given:
@@ -194,20 +194,20 @@ def _unclear(scope: Scope, given: _Given) -> str | None:
     return None
 
 
-def _kind(method: str, stated: Sequence[bytes]) -> Refused | None:
+def _kind(method: str, stated: Sequence[bytes]) -> Refusal | None:
     """Return why the type of a body is refused, None if it is not."""
     kinds = [z.partition(b";")[0].strip().lower() for z in stated]
     if method == "POST" and any(kind != b"application/json" for kind in kinds):
-        return Refused(415, "the Content-Type of the body is not application/json")
+        return Refusal(415, "the Content-Type of the body is not application/json")
     return None
 
 
-def _closing(refused: Refused, wrong: bool) -> ASGIApp:
+def _refusal_app(refused: Refusal, wrong: bool) -> ASGIApp:
     """Make the response to a refused request; after a wrong token or an ambiguous length nothing more is read."""
     return error_response(refused, {"Connection": "close"} if wrong or refused.status == 400 else {})
 
 
-def _token(given: _Given) -> bytes:
+def _token(given: _Headers) -> bytes:
     """Read the token of the Authorization header: a bearer token, or the password that a browser asked for.
 
     >>> [_token({b"authorization": [z]}) for z in (b"Bearer secret", b"Basic YW55Ym9keTpzZWNyZXQ=", b"Basic ?")]

@@ -22,14 +22,14 @@ from prometheus_client import (
 )
 from prometheus_client.registry import Collector
 
-from evenhand.live.dashboard.alarms import NAMES, raised
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.alarms import NAMES, all_alarms
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.fold.cases import ranged
+from evenhand.live.fold.cases import ranged_features
 from evenhand.live.http.places import OTHER, Place
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.log.store import Sized
+from evenhand.live.log.store import SizedStore
 from evenhand.policy.status import Status
 from evenhand.version import __version__
 
@@ -71,7 +71,7 @@ class Requests:
         route = place.route if known else OTHER
         return self._counts.labels(campaign, route, status), self._times.labels(campaign, route)
 
-    def shown(self, names: Iterable[str]) -> Iterator[Metric]:
+    def metrics(self, names: Iterable[str]) -> Iterator[Metric]:
         """Yield the counts and times of requests of some campaigns, and of those that are of none."""
         campaigns = {"", *names}
         for family in self._all.collect():
@@ -86,7 +86,7 @@ CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _Row = tuple[Mapping[str, str], float]  # labels, and the value
 
 
-class _Shown(Collector):
+class _RequestCollector(Collector):
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
 
@@ -103,7 +103,7 @@ def metrics(
     are left out, and so are tokens that are for none of them.
 
     Args:
-        standings: what `standing` says about each campaign, by its name.
+        standings: what `campaign_metrics` says about each campaign, by its name.
         requests: the counts of requests.
         quotas: of tokens.
         backups: the folder of backups, of which the age of the latest one is told; infinite if there is none.
@@ -123,7 +123,9 @@ def metrics(
     age = [] if backups is None else [_one("backup_age_seconds", told, _age(backups))]
     process = (*PROCESS_COLLECTOR.collect(), *GC_COLLECTOR.collect())
     registry = CollectorRegistry()
-    registry.register(_Shown([*families.values(), *requests.shown(standings), quota, build, *age, *process]))
+    registry.register(
+        _RequestCollector([*families.values(), *requests.metrics(standings), quota, build, *age, *process])
+    )
     return generate_latest(registry).decode()
 
 
@@ -137,7 +139,7 @@ def _age(folder: Path) -> float:
     return now() - latest
 
 
-def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Iterator[Metric]:
+def campaign_metrics(campaign: CampaignView, status: Status, tally: Tally, queue: int) -> Iterator[Metric]:
     """Return the state of a campaign.
 
     Args:
@@ -156,9 +158,9 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
     yield _one("restores", text, len(tally.ids.restores))
     for kind, text in KINDS.items():
         yield _one(f"{kind}_total", text, tally.counts[kind], "counter")
-    clipped = [({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]
+    clipped = [({"feature": name}, tally.clipped.counts[name]) for name in ranged_features(campaign.encoder)]
     yield _family("clipped", "Decisions that stated a value out of its range, of those that the log has.", clipped)
-    found = collections.Counter(alarm.name for alarm in raised(campaign, status, tally))
+    found = collections.Counter(alarm.name for alarm in all_alarms(campaign, status, tally))
     yield _one("alarms", "Alarms, as the page has them.", found.total())
     named = [({"name": name}, found[name]) for name in NAMES]
     yield _family("alarm", "Alarms by what they are about.", named)
@@ -178,19 +180,19 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
     yield _family("average", "Averages of outcomes per round.", averages)
     plays = [({"action": name}, tally.played[name]) for name in campaign.policy.problem.actions]
     yield _family("plays_total", "Plays of each action.", plays, "counter")
-    yield _one("last_event_age_seconds", "Seconds since the last event of the log.", _since(tally.latest))
+    yield _one("last_event_age_seconds", "Seconds since the last event of the log.", _seconds_since(tally.latest))
     yield _one("queue_length", "Calls that wait for a transaction.", queue)
     lags = campaign.lags
     text = "Events after the latest snapshot, which a server folds when it starts."
     yield _one("unsaved_events", text, lags.unsaved)
-    yield _one("unsaved_seconds", "Seconds since the first of these events.", _since(lags.unsaved_since))
+    yield _one("unsaved_seconds", "Seconds since the first of these events.", _seconds_since(lags.unsaved_since))
     text = "Seconds since the first correction that prices and the model have not learned."
-    yield _one("unlearned_seconds", text, _since(lags.unlearned_since))
-    if isinstance(campaign.store, Sized):
+    yield _one("unlearned_seconds", text, _seconds_since(lags.unlearned_since))
+    if isinstance(campaign.store, SizedStore):
         yield _one("store_bytes", "Size of the store, which campaigns may share.", campaign.store.size())
 
 
-def _since(microseconds: int | None) -> float:
+def _seconds_since(microseconds: int | None) -> float:
     """The seconds since a time, 0 if there is none."""
     return 0.0 if microseconds is None else max(now() - microseconds / 1e6, 0.0)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from starlette.types import Scope
 
 from evenhand.live.campaigns.tokens import ROLES, Role, Token
-from evenhand.live.http.answers import Refused
+from evenhand.live.http.answers import Refusal
 
 OTHER = "other"  # the route of all unknown paths
 INSIDE = "/campaigns/"  # before the name of a campaign
@@ -43,19 +43,19 @@ class Place(NamedTuple):
         """Whether it needs neither a token nor the name of the server: probes reveal nothing of cases."""
         return self.campaign is None and self.route in OPEN
 
-    def refusal(self, token: Token) -> Refused | None:
+    def refusal(self, token: Token) -> Refusal | None:
         """Return why a token is not enough, None if it is.
 
         Only a token with all roles gets to paths that are not listed here: whatever the app would take them for, no
         other token reaches it.
         """
         if self.campaign is not None and not token.is_for(self.campaign):
-            return Refused(403, f"the token {token.name!r} is not for this campaign")
+            return Refusal(403, f"the token {token.name!r} is not for this campaign")
         if self.route == OTHER:
-            return Refused(404, "not found") if set(token.roles) < set(ROLES) else None
+            return Refusal(404, "not found") if set(token.roles) < set(ROLES) else None
         role = NEEDED[self.route]
         if role is not None and role not in token.roles:
-            return Refused(403, f"the token {token.name!r} has no role {role!r}, which {self.route} needs")
+            return Refusal(403, f"the token {token.name!r} has no role {role!r}, which {self.route} needs")
         return None
 
 

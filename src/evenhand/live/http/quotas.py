@@ -8,7 +8,7 @@ from time import monotonic
 
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.tokens import Token
-from evenhand.live.http.answers import Refused
+from evenhand.live.http.answers import Refusal
 
 _MINUTE = 60.0
 
@@ -57,5 +57,5 @@ class Quotas:
             wait = math.ceil((count - found.left) * _MINUTE / quota)
             text = f"the token {token.name!r} has used its quota of {quota:g} decisions per minute"
             self.refused[token.name] = token, 1 + self.refused.get(token.name, (token, 0))[1]
-            raise Refused(429, text, {"Retry-After": str(wait)})
+            raise Refusal(429, text, {"Retry-After": str(wait)})
         found.left -= count

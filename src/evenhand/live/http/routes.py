@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.live.campaigns.tokens import Token, Tokens
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.http import bodies, changes
@@ -23,7 +23,7 @@ from evenhand.live.http.guard import token_of
 from evenhand.live.http.metrics import CONTENT
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.schemas import KEY, read_operation, verbs as verbs_of
-from evenhand.live.http.service import Hall, Served
+from evenhand.live.http.service import CampaignService, Hall
 from evenhand.live.log.events import Unknown
 from evenhand.live.worker.requests import check_text, lookup
 
@@ -52,13 +52,13 @@ def operations(
     campaign = served.campaign
 
     async def report_(_: Request) -> Response:
-        return JSONResponse(await served.reading(lambda: to_json(campaign, served.stand(), served.tally)))
+        return JSONResponse(await served.read(lambda: to_json(campaign, served.stand(), served.tally)))
 
     async def metrics_(_: Request) -> Response:
         return PlainTextResponse(await hall.metrics([name]), media_type=CONTENT)
 
     async def ready(_: Request) -> Response:
-        return readiness_response(await served.readiness.reason(), served.readiness.standing())
+        return readiness_response(await served.readiness.reason(), served.readiness.state())
 
     async def decision(request: Request) -> Response:
         return JSONResponse(await find_decision(served, request))
@@ -97,7 +97,7 @@ def operations(
     return [*posts, *gets]
 
 
-async def find_decision(served: Served, request: Request) -> dict[str, Any]:
+async def find_decision(served: CampaignService, request: Request) -> dict[str, Any]:
     """Look up the decision that a request is about.
 
     Raises:
@@ -120,7 +120,7 @@ def _which(request: Request, campaign: str) -> int | str:
         return keys[0]
     number: str = request.path_params["number"]
     if not (number.isascii() and number.isdigit() and len(number) < 19):
-        raise Unknown(f"no decision {shown(number)} in campaign {campaign!r}")
+        raise Unknown(f"no decision {value_text(number)} in campaign {campaign!r}")
     return int(number)
 
 
@@ -129,7 +129,7 @@ def _by_anyone(made_of: Callable[[object], bodies.Verb]) -> Maker:
     return lambda body, _: made_of(body)
 
 
-def _handler(served: Served, made_of: Maker, quotas: Quotas | None) -> Handler:
+def _handler(served: CampaignService, made_of: Maker, quotas: Quotas | None) -> Handler:
     """Make the handler of a body, or of a list of bodies in one transaction, which the quota of a token may limit."""
     commits = served.commits
 

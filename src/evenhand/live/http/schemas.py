@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Token
-from evenhand.live.fold.cases import Named
-from evenhand.live.fold.column_encoder import Coded
+from evenhand.live.fold.cases import NameEncoder
+from evenhand.live.fold.column_encoder import ColumnEncoder
 from evenhand.live.http.bodies import MOST
 from evenhand.problem.features import Categorical, Numeric
 from evenhand.problem.outcome import Outcome
@@ -139,7 +139,7 @@ def operation(body: Schema, answer: Schema, example: Schema) -> Schema:
         "requestBody": {"required": True, "content": {"application/json": {"schema": body, "example": example}}},
         "responses": {
             "200": {"description": "Answered", "content": _json(answer)},
-            "default": _refused(),
+            "default": _refusal(),
         },
     }
 
@@ -147,11 +147,11 @@ def operation(body: Schema, answer: Schema, example: Schema) -> Schema:
 def read_operation(parameters: Sequence[Schema] = (), kind: str = "application/json") -> Schema:
     """Return the description of a request without a body, by its parameters and the type of its answer."""
     answer: Schema = {"description": "Answered", "content": {kind: {"schema": {}}}}
-    found: Schema = {"responses": {"200": answer, "default": _refused()}}
+    found: Schema = {"responses": {"200": answer, "default": _refusal()}}
     return {**found, "parameters": list(parameters)} if parameters else found
 
 
-def _refused() -> Schema:
+def _refusal() -> Schema:
     return {"description": "Refused, or not possible at present", "content": _json(_ERROR)}
 
 
@@ -181,10 +181,10 @@ def _case(campaign: Campaign) -> Schema:
     """Describe the cases that a campaign takes; those of an encoder of your own are any objects."""
     problem, encoder = campaign.policy.problem, campaign.encoder
     names: dict[str, Schema]
-    if isinstance(encoder, Named):
+    if isinstance(encoder, NameEncoder):
         names = {f.name: _feature(f) for f in problem.features}
         names |= {g.name: _one_of(g.names) for g in problem.groups if g.of is None}
-    elif isinstance(encoder, Coded):
+    elif isinstance(encoder, ColumnEncoder):
         spec, units = encoder.spec, encoder.units
         scales = {name: (scale.low, scale.high) for name, scale in units.numeric.items()}
         names = {name: _usual(*scales[name]) if name in scales else {"type": "number"} for name in spec.numeric}
@@ -286,18 +286,18 @@ def _example_of(operation: Schema) -> Schema:
 BY = {**TEXT, "description": "who asks; with a token of a file the name of that token, which may be left out"}
 
 
-def signed(body: object, token: Token) -> object:
+def with_signer(body: object, token: Token) -> object:
     """Return a body whose field `by` is the name of its token, where that says who asks.
 
     Raises:
         InvalidInput: the body names somebody else.
 
     >>> ops = Token(name="ops", sha256="0" * 64, roles=("change",))
-    >>> signed({"why": "no letters left"}, ops)
+    >>> with_signer({"why": "no letters left"}, ops)
     {'why': 'no letters left', 'by': 'ops'}
     """
     if token.is_shared or not isinstance(body, dict):
         return body
     if "by" in body and body["by"] != token.name:
-        raise InvalidInput("by", f"{token.name!r}, the name of the token, or nothing", shown(body["by"]))
+        raise InvalidInput("by", f"{token.name!r}, the name of the token, or nothing", value_text(body["by"]))
     return {**body, "by": token.name}

@@ -19,11 +19,11 @@ from starlette.types import ASGIApp
 from evenhand.core.errors import InvalidInput
 from evenhand.core.files import remove_parts
 from evenhand.core.kernel import compile_in_background
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.core.validate import number
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens, whole
-from evenhand.live.campaigns.upkeep import keeping_up
+from evenhand.live.campaigns.upkeep import update_thread
 from evenhand.live.http.answers import LOG
 from evenhand.live.http.app import app
 from evenhand.live.http.lines import is_written
@@ -87,7 +87,7 @@ def serve(
     settings: dict[str, Any] = {"log_config": None} if is_written() else {}
     if not local(host):
         LOG.warning(_BARE, host)
-    with listening, keeping_up(each), _settled(), compile_in_background():
+    with listening, update_thread(each), _freeze_objects(), compile_in_background():
         at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
         address = f"http://{at}:{listening.getsockname()[1]}"
         found = server(made, ready=None if ready is None else partial(ready, address), **settings)
@@ -117,7 +117,7 @@ def check_address(host: str, port: int, token: str | Tokens | None) -> None:
         InvalidInput: as for `serve`; or the token is too short.
     """
     if not isinstance(host, str) or not host:
-        raise InvalidInput("host", "an address, such as '127.0.0.1'", shown(host))
+        raise InvalidInput("host", "an address, such as '127.0.0.1'", value_text(host))
     number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
     if token is None and not local(host):
         raise InvalidInput("token", f"a token, as other machines reach {host}", _NO_TOKEN)
@@ -143,7 +143,7 @@ def _free(host: str, port: int) -> Iterator[None]:
 
 
 @contextmanager
-def _settled() -> Iterator[None]:
+def _freeze_objects() -> Iterator[None]:
     """Freeze all objects for the garbage collector, as a search of all of them takes a tenth of a second."""
     gc.collect()
     gc.freeze()
@@ -178,11 +178,11 @@ def server(
     settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "loop": "asyncio", "http": "httptools"}
     settings |= {"ws": "none", "server_header": False, "proxy_headers": False, "timeout_graceful_shutdown": _END}
     settings |= {"access_log": False}  # whose lines nobody would read, see `lines`, and which are made anyway
-    settings |= {"limit_concurrency": allowed() if most is None else most, "callback_notify": notify}
+    settings |= {"limit_concurrency": connection_limit() if most is None else most, "callback_notify": notify}
     return uvicorn.Server(uvicorn.Config(made, **{**settings, **more}))
 
 
-def allowed() -> int:
+def connection_limit() -> int:
     """Return how many connections fit below the limit of open files, an eighth of which is for stores and files."""
     if resource is None:
         return _MOST

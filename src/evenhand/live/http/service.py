@@ -16,12 +16,12 @@ from prometheus_client import Metric
 from evenhand.core.errors import EvenhandError
 from evenhand.core.garbage import short_turns
 from evenhand.live.campaigns.campaign import Campaign
-from evenhand.live.campaigns.upkeep import Upkeep, keeping_up
+from evenhand.live.campaigns.upkeep import Upkeep, update_thread
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.fold.phases import Missing
+from evenhand.live.fold.phases import MissingPolicy
 from evenhand.live.http.answers import LOG
 from evenhand.live.http.commits import Commits
-from evenhand.live.http.metrics import Requests, metrics, standing
+from evenhand.live.http.metrics import Requests, campaign_metrics, metrics
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.log.events import Busy, Conflict
 from evenhand.live.log.life import State
@@ -56,7 +56,7 @@ class Readiness:
         self._until = 0.0
         self._state: State = "running"
 
-    def standing(self) -> dict[str, str]:
+    def state(self) -> dict[str, str]:
         """Return the state of a campaign that does not decide; outcomes have to arrive all the same."""
         return {} if self._state == "running" else {"state": self._state}
 
@@ -80,7 +80,7 @@ class Readiness:
                     raise _Undone
             except _Undone:
                 return None
-        except Missing:
+        except MissingPolicy:
             return "the campaign was switched to another policy of Python: start the server with that one"
         except Conflict:
             return "a later version of evenhand decides for the campaign: start the server with that one"
@@ -101,21 +101,21 @@ T = TypeVar("T")
 SOON = 0.075  # seconds for which metrics wait for the state of a campaign, if they know an earlier one
 
 
-class _Seen(NamedTuple):
+class _StateSample(NamedTuple):
     """The state of a campaign at a time, or why it could not be read."""
 
     families: Sequence[Metric]
     at: float
     error: Exception | None = None
 
-    def aged(self) -> list[Metric]:
+    def metrics(self) -> list[Metric]:
         """Return the state with its age."""
         age = Metric("evenhand_state_age_seconds", "Seconds since the state of the campaign was read.", "gauge")
         age.add_sample(age.name, {}, monotonic() - self.at)
         return [*self.families, age]
 
 
-class Served:
+class CampaignService:
     """One campaign behind HTTP.
 
     Args:
@@ -127,17 +127,17 @@ class Served:
         self.readiness = Readiness(campaign)
         self._reader = ThreadPoolExecutor(1, "evenhand reports")  # reports wait for the campaign's lock anyway
         self._explainer = ThreadPoolExecutor(1, "evenhand explanations")  # each may fold 10,000 events again
-        self._look: Future[_Seen] | None = None
-        self._seen: _Seen | None = None
-        self.upkeep = Upkeep(lambda: self._reader.submit(_beside, self.tally.update))
+        self._look: Future[_StateSample] | None = None
+        self._seen: _StateSample | None = None
+        self.upkeep = Upkeep(lambda: self._reader.submit(_call_in_short_turns, self.tally.update))
 
-    async def reading(self, call: Callable[[], T]) -> T:
+    async def read(self, call: Callable[[], T]) -> T:
         """Call in the thread for reports."""
-        return await asyncio.wrap_future(self._reader.submit(_beside, call))
+        return await asyncio.wrap_future(self._reader.submit(_call_in_short_turns, call))
 
-    async def explaining(self, call: Callable[[], T]) -> T:
+    async def explain(self, call: Callable[[], T]) -> T:
         """Call in the thread for explanations."""
-        return await asyncio.wrap_future(self._explainer.submit(_beside, call))
+        return await asyncio.wrap_future(self._explainer.submit(_call_in_short_turns, call))
 
     def stand(self) -> Status:
         """Return the status, after which the tally is up to date."""
@@ -145,29 +145,29 @@ class Served:
         self.tally.update()
         return status
 
-    async def standing(self) -> list[Metric]:
+    async def metrics(self) -> list[Metric]:
         """Return the state of the campaign, for metrics; an earlier one while a page or an erasure takes long."""
         if self._look is None or self._look.done():
-            self._look = self._reader.submit(_beside, self._see)
+            self._look = self._reader.submit(_call_in_short_turns, self._see)
         known = self._seen is not None and self._seen.error is None
         await asyncio.wait([asyncio.wrap_future(self._look)], timeout=SOON if known else None)
         assert self._seen is not None
         if self._seen.error is not None:
             raise self._seen.error
-        return self._seen.aged()
+        return self._seen.metrics()
 
-    def _see(self) -> _Seen:
+    def _see(self) -> _StateSample:
         """Read the state of the campaign."""
         begun = monotonic()
         try:
-            each = standing(self.campaign, self.stand(), self.tally, self.commits.waiting())
-            self._seen = _Seen(list(each), begun)
+            each = campaign_metrics(self.campaign, self.stand(), self.tally, self.commits.n_waiting())
+            self._seen = _StateSample(list(each), begun)
         except Exception as error:  # which whoever asks is told
-            self._seen = _Seen((), begun, error)
+            self._seen = _StateSample((), begun, error)
         return self._seen
 
 
-def _beside(call: Callable[[], T]) -> T:
+def _call_in_short_turns(call: Callable[[], T]) -> T:
     """Call a function that takes long, with short turns of threads so that others can decide."""
     with short_turns():
         return call()
@@ -182,20 +182,20 @@ class Hall:
     """
 
     def __init__(self, campaigns: Sequence[Campaign], backups: Path | None = None) -> None:
-        self.each = {campaign.name: Served(campaign) for campaign in campaigns}
+        self.each = {campaign.name: CampaignService(campaign) for campaign in campaigns}
         self.requests, self.quotas, self._backups = Requests(list(self.each)), Quotas(), backups
 
     async def metrics(self, names: Iterable[str]) -> str:
         """Format the metrics of some campaigns."""
         each = [(name, self.each[name]) for name in names]
-        standings = await asyncio.gather(*(served.standing() for _, served in each))
+        standings = await asyncio.gather(*(served.metrics() for _, served in each))
         found = {name: z for (name, _), z in zip(each, standings, strict=True)}
         return metrics(found, self.requests, self.quotas, self._backups)
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
         """Keep the campaigns up to date while an app runs, and finish the waiting requests at its end."""
-        with keeping_up(served.campaign for served in self.each.values()):
+        with update_thread(served.campaign for served in self.each.values()):
             yield
         for served in self.each.values():
             served.commits.close()

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from evenhand.core.compilation import COMPILING
+from evenhand.core.compilation import COMPILE_PROGRESS
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
 from evenhand.live.campaigns.campaign import Campaign
-from evenhand.live.campaigns.commands import note_unused
-from evenhand.live.campaigns.files import open_stated
+from evenhand.live.campaigns.commands import print_unused
+from evenhand.live.campaigns.files import open_with_settings
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.fold.first_event import campaigns_of
 from evenhand.live.fold.lease import lease_of
@@ -26,7 +26,7 @@ from evenhand.live.http.app import check_names
 from evenhand.live.http.lines import to_stderr
 from evenhand.live.http.server import check_address, serve
 from evenhand.live.leases.pool import Pool
-from evenhand.live.leases.settlement import open_leased, settling
+from evenhand.live.leases.settlement import open_leased, settlement_thread
 from evenhand.live.log.events import Busy, Damaged, Leap, Unknown, read
 from evenhand.live.log.life import OnExpiry
 from evenhand.live.log.segments import refuse_segment
@@ -42,7 +42,7 @@ _PAUSE = 0.5  # seconds between tries, each of which waits for its turn itself
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opening:
+class OpenOptions:
     """The options with which a campaign of a problem file is opened; see `open_campaign`."""
 
     log_path: Path | None
@@ -76,7 +76,7 @@ class Address(NamedTuple):
     backups: Path | None = None
 
 
-def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> str:
+def serve_files(each: Mapping[str, Path | None], url: str, opening: OpenOptions, at: Address) -> str:
     """Open or continue campaigns of problem files, and serve them until the process is told to stop.
 
     Args:
@@ -100,12 +100,12 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
         check_text("name", name)
         expect(url, name, opening.new)
     if opening.new is None and not opening.named:
-        refuse_beside(url, list(each))
+        refuse_neighbour(url, list(each))
 
     def ready(address: str) -> None:
         print(f"{address} (Ctrl-C stops)", flush=True)
 
-    COMPILING.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
+    COMPILE_PROGRESS.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
     before = there(url)
     for path in filter(None, each.values()):  # before a folder is made; it may be a pipe, which is read once
         with on_disk(str(path), "a file that can be read"):
@@ -119,9 +119,9 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
         found: list[Campaign] = []
         for name, problem_path in each.items():
             store = found[0].store if found else url  # the first one closes it
-            found.append(open_.enter_context(_noted(problem_path, store, name, opening, pool)))
+            found.append(open_.enter_context(_open_with_notes(problem_path, store, name, opening, pool)))
             _say(found[-1], name not in before)
-        open_.enter_context(settling(found, pool))
+        open_.enter_context(settlement_thread(found, pool))
         told = STOPPED
         try:
             place = at._asdict()
@@ -136,11 +136,13 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at:
     return told
 
 
-def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
+def _open_with_notes(
+    problem_path: Path | None, store: str | Store, name: str, opening: OpenOptions, pool: Pool | None
+) -> Campaign:
     """Open a campaign, and print its warnings and the options that it does not use."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
-        made = _retry(lambda: _opened(problem_path, store, name, opening, pool))
+        made = _retry(lambda: _open(problem_path, store, name, opening, pool))
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     stated = opening.terms()
@@ -150,7 +152,7 @@ def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Op
             option = term.replace("_", "-")
             print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
     if "after" not in stated and problem_path is not None:
-        note_unused(problem_path, made)
+        print_unused(problem_path, made)
     return made
 
 
@@ -183,12 +185,14 @@ def _say(made: Campaign, new: bool) -> None:
     print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
 
 
-def _opened(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
+def _open(
+    problem_path: Path | None, store: str | Store, name: str, opening: OpenOptions, pool: Pool | None
+) -> Campaign:
     """Open a campaign; no store is made for a problem file that cannot be read."""
     log, learn, switch, terms = opening.log_path, opening.learn, opening.switch, opening.terms()
     if pool is not None:
         return open_leased(pool, store, name, problem_path, log_path=log, learn=learn, terms=terms, switch=switch)
-    made = open_stated(store, name, problem_path, log_path=log, learn=learn, stated=terms, switch=switch)
+    made = open_with_settings(store, name, problem_path, log_path=log, learn=learn, stated=terms, switch=switch)
     if (lease := lease_of(made.encoder)) is not None:
         told = f"takes in no more of pool {lease.pool!r} and returns nothing, as --lease does not name its store"
         print(f"note: {name} {told}", file=sys.stderr)
@@ -256,7 +260,7 @@ def there(url: str) -> list[str]:
         return []
 
 
-def refuse_beside(url: str, names: Sequence[str]) -> None:
+def refuse_neighbour(url: str, names: Sequence[str]) -> None:
     """Refuse to begin a campaign beside others, with whole budgets, under a name that only its problem file states.
 
     Raises:

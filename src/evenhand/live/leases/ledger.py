@@ -173,8 +173,8 @@ class Ledger:
 
     >>> ledger = Ledger(name="spring", id="a0", totals={"cents": 800.0}, rounds=100)
     >>> new = ledger.lease("1f")
-    >>> line = ledger.settled("north", Report(seq=1, lease=new, used={"cents": 0.0}, rounds=0, left=25, horizon=25))
-    >>> after = ledger.entered("north", line)
+    >>> line = ledger.settle("north", Report(seq=1, lease=new, used={"cents": 0.0}, rounds=0, left=25, horizon=25))
+    >>> after = ledger.with_line("north", line)
     >>> round(after.free("cents"), 6), after.totals["cents"]
     (600.0, 800.0)
     """
@@ -187,7 +187,7 @@ class Ledger:
     silent: frozenset[str] = frozenset()
     chains: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
 
-    def entered(self, campaign: str, line: Line) -> Ledger:
+    def with_line(self, campaign: str, line: Line) -> Ledger:
         """Return the books with those of a campaign in place of earlier ones."""
         return replace(self, lines={**self.lines, campaign: line}, silent=self.silent - {campaign})
 
@@ -206,7 +206,7 @@ class Ledger:
         lines = self.lines.values()
         return whole - sum(z.granted[outcome] - z.collected[outcome] + z.lost[outcome] for z in lines)
 
-    def settled(self, campaign: str, report: Report) -> Line:
+    def settle(self, campaign: str, report: Report) -> Line:
         """Return the books of a campaign after its report: returned units are collected, and its share granted.
 
         A grant that is not taken in yet counts as lent, so that two workers who ask at once get it once.
@@ -214,7 +214,7 @@ class Ledger:
         Raises:
             Conflict: another log of that name leases from the pool, or the lease is of another pool.
         """
-        before, lease = self._known(campaign, report), report.lease
+        before, lease = self._check_line(campaign, report), report.lease
         line = replace(
             before,
             granted={n: max(before.granted[n], lease.taken[n]) for n in self.totals},
@@ -222,7 +222,7 @@ class Ledger:
         )
         if report.seq >= before.seq:  # else another worker has reported a later state
             line = line.with_report(report)
-        after = self.entered(campaign, line)
+        after = self.with_line(campaign, line)
         granted = dict(line.granted)
         for name in self.totals:
             target = after.target(campaign, name)
@@ -231,7 +231,7 @@ class Ledger:
             granted[name] += 0 if after.silent else max(moves(min(more, after._free(name)), target - used), 0)
         return replace(line, granted=granted)
 
-    def restored(self, campaign: str, report: Report) -> Ledger:
+    def restore(self, campaign: str, report: Report) -> Ledger:
         """Return the books once the log of a campaign is an older copy, which lacks the use since then.
 
         That is taken from the part of the campaign, and given to no other one, as it was spent.
@@ -253,7 +253,7 @@ class Ledger:
             since = units(line.used[name] - used[name], exponent(total))
             gone = max(min(since, line.granted[name] - line.collected[name]), 0)
             lost[name], collected[name] = lost[name] + gone, collected[name] + gone
-        return self.entered(campaign, replace(line, lost=lost, collected=collected).with_report(report))
+        return self.with_line(campaign, replace(line, lost=lost, collected=collected).with_report(report))
 
     def target(self, campaign: str, outcome: str) -> int:
         """Return the amount of an outcome that a campaign should have, in units, by the last reports of all of them."""
@@ -263,12 +263,12 @@ class Ledger:
         lost = math.ldexp(sum(line.lost[outcome] for line in self.lines.values()), unit)
         return units(share(self.totals[outcome] - lost, self.rounds, each, campaign), unit) + 1
 
-    def owed(self, campaign: str, lease: Lease) -> dict[str, int]:
+    def excess(self, campaign: str, lease: Lease) -> dict[str, int]:
         """Return the amounts that a campaign that reported just now has beyond its target, in units, by outcome."""
         held = lease.held
         return {name: max(held[name] - self.target(campaign, name), 0) for name in self.totals}
 
-    def _known(self, campaign: str, report: Report) -> Line:
+    def _check_line(self, campaign: str, report: Report) -> Line:
         lease, none = report.lease, dict.fromkeys(self.totals, 0)
         if replace(lease, taken=none, returned=none) != self.lease(lease.id):
             raise Conflict(f"campaign {campaign!r} leases from a pool {lease.pool!r} that is not this one")

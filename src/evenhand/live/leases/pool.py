@@ -14,8 +14,8 @@ from evenhand.live.fold.lease import amount, exponent
 from evenhand.live.leases.ledger import Ledger, Report, body_of, books, differs, pool_event
 from evenhand.live.log.events import Conflict, Unknown, encode, read
 from evenhand.live.log.proof import Fence, end_of
-from evenhand.live.log.store import Closing, Store
-from evenhand.live.stores.opening import connect_to_read, make_folder, opened
+from evenhand.live.log.store import CloseableStore, Store
+from evenhand.live.stores.opening import connect_to_read, make_folder, open_or_use
 from evenhand.live.worker.requests import check_text
 
 
@@ -42,7 +42,7 @@ class Pool:
 
     def close(self) -> None:
         """Close the store if it was opened by its URL."""
-        if self._owner and isinstance(self.store, Closing):
+        if self._owner and isinstance(self.store, CloseableStore):
             self.store.close()
 
     @staticmethod
@@ -68,7 +68,7 @@ class Pool:
             positive(f"totals.{outcome}", total)
         whole("rounds", rounds, 1)
         stated = {"totals": {n: float(total) for n, total in sorted(totals.items())}, "rounds": int(rounds)}
-        with opened(store) as place, place.write(name) as log:
+        with open_or_use(store) as place, place.write(name) as log:
             if log.last == 0:
                 log.append("leased", encode({"id": secrets.token_hex(8), **stated}))
             else:
@@ -86,7 +86,7 @@ class Pool:
             InvalidInput: there are several and none is named.
             Busy: the store cannot be read.
         """
-        with opened(store) as place:
+        with open_or_use(store) as place:
             found = [n for n in place.campaigns() if is_pool(place, n)]
             if name is None and len(found) > 1:
                 raise InvalidInput("pool", f"one of {found}", "none")
@@ -107,7 +107,7 @@ class Pool:
             behind: the event that the pool knows of its log and that the log does not have, as it is an older copy.
 
         Raises:
-            Conflict: as for `Ledger.settled` and `Ledger.restored`.
+            Conflict: as for `Ledger.settle` and `Ledger.restored`.
             Damaged: the store has an earlier copy of the log of the pool than this process knows.
             Busy: the store cannot be written.
         """
@@ -117,13 +117,13 @@ class Pool:
             known, silent = before.lines.get(campaign), before.silent
             is_older = known is not None and report.seq < known.seq == behind
             if is_older or (known is not None and report.chain != known.restores):
-                before = before.restored(campaign, report)
-            line = before.settled(campaign, report)
+                before = before.restore(campaign, report)
+            line = before.settle(campaign, report)
             if campaign in silent or differs(known, line):
                 log.append("leased", encode(body_of(campaign, line)))
             end = end_of(log)
         self._fence.known = end
-        return before.entered(campaign, line)
+        return before.with_line(campaign, line)
 
 
 def begin_pool(url: str, name: str, totals: Sequence[str], rounds: int) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.live.campaigns.campaign import Campaign
-from evenhand.live.campaigns.files import open_stated
+from evenhand.live.campaigns.files import open_with_settings
 from evenhand.live.campaigns.problem_files import last_encoding
-from evenhand.live.campaigns.upkeep import keeping_up
-from evenhand.live.fold.column_encoder import Coded, Stated, leased
+from evenhand.live.campaigns.upkeep import update_thread
+from evenhand.live.fold.column_encoder import ColumnEncoder, FilePolicy, with_totals_of
 from evenhand.live.fold.fold import Fold
 from evenhand.live.fold.lease import Lease, lease_of, units
 from evenhand.live.fold.phases import Phase
@@ -23,7 +23,7 @@ from evenhand.live.leases.ledger import Copy, Ledger, Report, moves
 from evenhand.live.leases.pool import Pool
 from evenhand.live.log.events import Conflict
 from evenhand.live.log.store import Store
-from evenhand.live.stores.opening import opened
+from evenhand.live.stores.opening import open_or_use
 
 
 def settle_lease(campaign: Campaign, pool: Pool) -> bool:
@@ -50,7 +50,7 @@ def settle_lease(campaign: Campaign, pool: Pool) -> bool:
         if again.seq < behind:
             report, ledger = again, pool.settle(campaign.name, again, behind=behind)
     after = later(campaign.name, report, ledger)
-    if after == report.lease or not switched(campaign, after):
+    if after == report.lease or not switch_totals(campaign, after):
         return False
     now = campaign._worker.look(_report)
     assert now is not None  # a lease is never lost
@@ -75,23 +75,23 @@ def later(campaign: str, report: Report, ledger: Ledger) -> Lease:
     lease = replace(lease, taken=taken, returned=returned)
     if lease != report.lease:
         return lease
-    owed = ledger.owed(campaign, lease)
+    owed = ledger.excess(campaign, lease)
     left = {n: z - units(report.used[n], lease.exponents[n]) for n, z in lease.held.items()}
     return replace(lease, returned={n: z + moves(owed[n], left[n]) for n, z in lease.returned.items()})
 
 
-def switched(campaign: Campaign, lease: Lease) -> bool:
+def switch_totals(campaign: Campaign, lease: Lease) -> bool:
     """Switch a campaign to the totals of a later lease; returns False where another worker was first."""
     phase = campaign._worker.fold.phase
     encoder = phase.encoder
-    assert isinstance(encoder, Coded)  # which has a lease
+    assert isinstance(encoder, ColumnEncoder)  # which has a lease
     now = lease_of(encoder)
     assert now is not None
     if lease == now:  # another thread did it, since the report
         return False
     falls = any(units < now.held[name] for name, units in lease.held.items())
     try:
-        policy, coded = leased(Stated(phase.policy, encoder), lease)
+        policy, coded = with_totals_of(FilePolicy(phase.policy, encoder), lease)
     except (InfeasibleProblem, InvalidInput):
         if falls:  # such as below what a floor or a holdout needs: it stays
             return False
@@ -111,7 +111,7 @@ def _report(fold: Fold) -> Report | None:
     return Report(
         seq=fold.seq,
         lease=lease,
-        used=used(fold, lease.taken),
+        used=use_of(fold, lease.taken),
         rounds=rounds,
         left=0 if ends else max(horizon - rounds, 0),
         horizon=max(horizon, rounds),
@@ -120,7 +120,7 @@ def _report(fold: Fold) -> Report | None:
     )
 
 
-def used(fold: Fold, names: Mapping[str, Any]) -> dict[str, float]:
+def use_of(fold: Fold, names: Mapping[str, Any]) -> dict[str, float]:
     """Return the use by a campaign, spent or held, of the budgets that it leases."""
     accounts = fold.policy.status(fold.state).accounts
     return {name: max(accounts[name].total - accounts[name].left, 0.0) for name in names}
@@ -152,9 +152,9 @@ def open_leased(
         InvalidInput, Conflict, Busy: as for `open_campaign` and `settle_lease`; or the campaign exists, and has
             budgets of its own.
     """
-    with opened(store) as place:
+    with open_or_use(store) as place:
         new = pool.ledger().lease(secrets.token_hex(8)) if last_encoding(place, name) is None else None
-        made = open_stated(
+        made = open_with_settings(
             place,
             name,
             problem_path,
@@ -172,7 +172,7 @@ def open_leased(
 
 
 @dataclass(frozen=True)
-class Settling:
+class LeaseUpdate:
     """A campaign whose lease is brought up to date."""
 
     campaign: Campaign
@@ -187,6 +187,6 @@ class Settling:
         return settle_lease(self.campaign, self.pool)
 
 
-def settling(campaigns: Iterable[Campaign], pool: Pool | None) -> AbstractContextManager[None]:
+def settlement_thread(campaigns: Iterable[Campaign], pool: Pool | None) -> AbstractContextManager[None]:
     """Settle leases every few seconds, in a thread of its own that ends with the block; do nothing without a pool."""
-    return nullcontext() if pool is None else keeping_up([Settling(z, pool) for z in campaigns])
+    return nullcontext() if pool is None else update_thread([LeaseUpdate(z, pool) for z in campaigns])

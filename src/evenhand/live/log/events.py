@@ -78,10 +78,10 @@ class Damaged(EvenhandError):
     """A log or its file was damaged or changed: retrying does not help, but restoring a backup does."""
 
 
-def written(at: int) -> str:
+def time_text(at: int) -> str:
     """Write a time of the log in words.
 
-    >>> written(1_767_600_000_000_000)
+    >>> time_text(1_767_600_000_000_000)
     '2026-01-05 08:00:00 UTC'
     """
     return datetime.fromtimestamp(at // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -129,15 +129,15 @@ def _object(seq: int, text: str) -> dict[str, Any]:
         found: dict[str, Any]
         found, end = _SCAN(text, 0)  # `loads` looks for spaces around, which takes as long as to read an outcome
         if end != len(text):
-            found = _loaded(seq, text)
+            found = _parse(seq, text)
     except (TypeError, ValueError, RecursionError, StopIteration):
-        found = _loaded(seq, text)
+        found = _parse(seq, text)
     if type(found) is not dict:
         raise Damaged(f"event {seq}: its body is not a JSON object")
     return found
 
 
-def _loaded(seq: int, text: str) -> dict[str, Any]:
+def _parse(seq: int, text: str) -> dict[str, Any]:
     """Read any text of JSON."""
     try:
         found: dict[str, Any] = json.loads(text)
@@ -151,13 +151,13 @@ def is_erased(event: Event) -> bool:
     return event.seal != b"" and event.own is None
 
 
-def sealed(salt: bytes, key: str | None, own: str) -> bytes:
+def seal_of(salt: bytes, key: str | None, own: str) -> bytes:
     """Return the seal of a personal part, which reveals nothing about it once the salt is destroyed.
 
-    >>> sealed(b"salt", "a", "{}").hex()[:16]
+    >>> seal_of(b"salt", "a", "{}").hex()[:16]
     'd9d849f4edaf0472'
     """
-    return hashlib.sha256(salt + f"{_stated(key)}\n{own}".encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(salt + f"{_key_text(key)}\n{own}".encode("utf-8", "surrogatepass")).digest()
 
 
 def digest(event: Event, before: bytes) -> bytes:
@@ -166,16 +166,16 @@ def digest(event: Event, before: bytes) -> bytes:
     >>> digest(Event(1, "opened", None, None, 0, "{}"), b"").hex()[:16]
     'e4ab9c9de2596054'
     """
-    stated = _stated(event.key) if event.seal == b"" else f"= {event.seal.hex()}"
+    stated = _key_text(event.key) if event.seal == b"" else f"= {event.seal.hex()}"
     text = f"{event.seq} {event.at} {event.kind} {event.ref} {stated}\n{event.body}"
     return hashlib.sha256(before + text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _stated(key: str | None) -> str:
+def _key_text(key: str | None) -> str:
     return "-" if key is None else f"{len(key)} {key}"
 
 
-def linked(
+def next_event(
     last: int,
     before: bytes,
     at: int,
@@ -191,7 +191,7 @@ def linked(
         Conflict: the kind is unknown; or an outcome is about no decision, or another event is about one; or another
             event than a decision has a key.
 
-    >>> linked(0, b"", 0, "opened", "{}").hash == digest(Event(1, "opened", None, None, 0, "{}"), b"")
+    >>> next_event(0, b"", 0, "opened", "{}").hash == digest(Event(1, "opened", None, None, 0, "{}"), b"")
     True
     """
     if kind not in KINDS or (key is not None and kind != "decided") or (kind in ABOUT) != (ref is not None):
@@ -199,6 +199,6 @@ def linked(
     salt, seal = None, b""
     if key is not None or own is not None:
         salt, own = os.urandom(_SALT), own or "{}"
-        seal = sealed(salt, key, own)
+        seal = seal_of(salt, key, own)
     event = Event(last + 1, kind, ref, key, at, body, b"", own, salt, seal)
     return Event(*event[:6], digest(event, before), own, salt, seal)  # `_replace` takes longer than the hash

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from evenhand.live.log.events import Event, Unknown, encode, linked, read, written
+from evenhand.live.log.events import Event, Unknown, encode, next_event, read, time_text
 from evenhand.live.log.proof import Head
 from evenhand.live.log.store import Readable
 
@@ -46,16 +46,16 @@ class Restored(NamedTuple):
     @property
     def gap(self) -> str:
         """The time since when decisions may be missing, in words."""
-        return f"decisions after event {self.number - 1}, of {written(self.since)}, may be missing"
+        return f"decisions after event {self.number - 1}, of {time_text(self.since)}, may be missing"
 
     def __str__(self) -> str:
-        return f"event {self.number}: restored by {self.by} on {written(self.at)} ({self.why}): {self.gap}"
+        return f"event {self.number}: restored by {self.by} on {time_text(self.at)} ({self.why}): {self.gap}"
 
 
 _BEGUN = Restored(1, 0, 0, 0, "", "")
 
 
-def restored(last: Event, by: str, why: str, now: int) -> Event:
+def restore_event(last: Event, by: str, why: str, now: int) -> Event:
     """Make the event that notes a restore.
 
     Its time is that of the last event, so that a wrong clock of who restores lets nothing expire.
@@ -67,7 +67,7 @@ def restored(last: Event, by: str, why: str, now: int) -> Event:
     """
     shift = _MILLION * (_LEAST + secrets.randbelow(_MOST - _LEAST))
     body = {"by": by, "why": why, "time": now, "shift": shift, "head": str(Head(last.seq, last.hash))}
-    return linked(last.seq, last.hash, last.at, "restored", encode(body))
+    return next_event(last.seq, last.hash, last.at, "restored", encode(body))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ what came after event 4, of 1970-01-01 00:00:00 UTC
         """Read the restores of a log."""
         return Ids(tuple(map(Restored.of, store.scan(campaign, kinds=("restored",)))))
 
-    def then(self, event: Event, used: Mapping[str, float] | None = None) -> Ids:
+    def apply(self, event: Event, used: Mapping[str, float] | None = None) -> Ids:
         """Return the ids after an event `restored`, which states the use of each budget at that time."""
         return Ids((*self.restores, Restored.of(event)), (*self.used, used or {}))
 
@@ -122,11 +122,11 @@ what came after event 4, of 1970-01-01 00:00:00 UTC
             end = z.number
         each = pairwise((_BEGUN, *self.restores))
         lost = next((z for before, z in each if 0 <= decision - before.shift - z.number < _FAR), self.restores[-1])
-        after = f"the log has nothing of what came after event {lost.number - 1}, of {written(lost.since)}"
-        raise Lost(f"decision {decision} was lost in the restore of {written(lost.at)}: {after}")
+        after = f"the log has nothing of what came after event {lost.number - 1}, of {time_text(lost.since)}"
+        raise Lost(f"decision {decision} was lost in the restore of {time_text(lost.at)}: {after}")
 
     @property
     def note(self) -> str:
         """The note on a decision that is not in the log: it may be lost; empty where the log was never restored."""
         last = self.restores[-1] if self.restores else None
-        return "" if last is None else f"; the log was restored on {written(last.at)}, and {last.gap}"
+        return "" if last is None else f"; the log was restored on {time_text(last.at)}, and {last.gap}"

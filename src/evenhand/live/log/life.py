@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from evenhand.core.errors import EvenhandError
-from evenhand.live.log.events import Event, Kind, read, written
+from evenhand.live.log.events import Event, Kind, read, time_text
 from evenhand.problem.end import After
 
 OnExpiry = Literal["hold", "fallback", "release"]
@@ -53,7 +53,7 @@ class Life:
     since: int = 0
 
     @staticmethod
-    def opened(event: Event) -> Life:
+    def from_event(event: Event) -> Life:
         """Read the life of a campaign from the first event of its log."""
         body = read(event)
         return Life(patience=body["patience"], on_expiry=body["on_expiry"], after=body["after"], since=event.at)
@@ -62,16 +62,16 @@ class Life:
     def of(events: Iterable[Event]) -> Life:
         """Fold the first event of a log and those about its life; others are left out by the caller."""
         first, *rest = events
-        found = Life.opened(first)
+        found = Life.from_event(first)
         for event in rest:
-            found = found.then(event)
+            found = found.apply(event)
         return found
 
-    def then(self, event: Event) -> Life:
+    def apply(self, event: Event) -> Life:
         """Return the life after an event about it.
 
         >>> life = Life(patience=60.0, on_expiry="hold")
-        >>> life.then(Event(7, "paused", None, None, 0, '{"by":"anna","why":"no letters"}')).summary
+        >>> life.apply(Event(7, "paused", None, None, 0, '{"by":"anna","why":"no letters"}')).summary
         'paused by anna since 1970-01-01 00:00:00 UTC: no letters'
         """
         body = read(event)
@@ -85,14 +85,16 @@ class Life:
         """The state in words."""
         if not self.by:
             return self.state
-        return f"{self.state} by {self.by} since {written(self.since)}: {self.why}"
+        return f"{self.state} by {self.by} since {time_text(self.since)}: {self.why}"
 
     @property
-    def lasting(self) -> str:
+    def retention_text(self) -> str:
         """When cases and keys are erased, in words.
 
-        >>> Life(patience=1.0, on_expiry="hold", retention=90).lasting, Life(patience=1.0, on_expiry="hold").lasting
-        ('erased after 90 days', 'never erased')
+        >>> Life(patience=1.0, on_expiry="hold", retention=90).retention_text
+        'erased after 90 days'
+        >>> Life(patience=1.0, on_expiry="hold").retention_text
+        'never erased'
         """
         if self.retention == "off":
             return "never erased"

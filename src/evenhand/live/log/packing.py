@@ -41,11 +41,11 @@ def pack(decision: Decision) -> dict[str, Any]:
 
 
 def chances(state: PolicyState) -> dict[str, Any]:
-    """Return the probability of each candidate for the first play of the latest decision, as `listed` does."""
-    return listed(state.recent.chances)
+    """Return the probability of each candidate for the first play of the latest decision, as `probabilities` does."""
+    return probabilities(state.recent.chances)
 
 
-def listed(found: Floats | None) -> dict[str, Any]:
+def probabilities(found: Floats | None) -> dict[str, Any]:
     """Return the probability of each candidate for the first play, `(1,A)`; zeros are left out.
 
     The result is empty if the policy does not know them, as with a model that samples from its posterior, or if more
@@ -57,13 +57,13 @@ def listed(found: Floats | None) -> dict[str, Any]:
     return {"l": [[a, p] for a, p in enumerate(each) if p > 0.0]} if math.isfinite(sum(each)) else {}
 
 
-def wanted(choice: Choice, found: dict[str, Any], actions: int) -> dict[str, Any]:
-    """Return the action that a choice would have played for certain without its known lotteries, by `listed` chances.
+def preferred_action(choice: Choice, found: dict[str, Any], actions: int) -> dict[str, Any]:
+    """Return the action that a choice would have played for certain without its known lotteries, by its probabilities.
 
     The result is empty if it has no known lottery, draws itself, or if the chances are not known.
 
     >>> from evenhand.choices import HeldOut, TopK
-    >>> wanted(HeldOut(0.1, TopK()), {"l": [[0, 0.05], [1, 0.95]]}, actions=2)
+    >>> preferred_action(HeldOut(0.1, TopK()), {"l": [[0, 0.05], [1, 0.95]]}, actions=2)
     {'h': 1}
     """
     lottery = np.zeros(actions)
@@ -73,17 +73,17 @@ def wanted(choice: Choice, found: dict[str, Any], actions: int) -> dict[str, Any
     return {"h": int(then.argmax())} if then is not None and then.max() > 1.0 - _ROUNDING else {}
 
 
-def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split the body of a decision into what an erasure keeps, and the case with everything that may reveal it.
 
-    >>> apart({"case": {"age": 33}, "a": [1], "q": [0.5], "p": [0.25]})
+    >>> split({"case": {"age": 33}, "a": [1], "q": [0.5], "p": [0.25]})
     ({'a': [1], 'p': [0.25]}, {'case': {'age': 33}, 'q': [0.5]})
     """
     stays = {name: value for name, value in body.items() if name not in _OWN}
     return stays, {name: value for name, value in body.items() if name in _OWN}
 
 
-def charged(decision: Decision, problem: Problem) -> dict[str, Any]:
+def known_outcomes(decision: Decision, problem: Problem) -> dict[str, Any]:
     """Return the known outcomes of the plays, if they differ from those that the problem declares."""
     stated, nothing = decision.known[0].tolist(), [0.0] * len(problem.known)
     declared = [problem.declared[a].tolist() if a >= 0 else nothing for a in decision.plays[0].tolist()]
@@ -130,7 +130,7 @@ def unpack_all(bodies: Sequence[dict[str, Any]], contexts: Context, earlier: Seq
     return Decision(np.concatenate([np.full((count, 3), -1), *(d.id[None] for d in earlier)]), *joined)
 
 
-def closed(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:
+def decode_closed(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:
     """Decode a decision of any policy to correct its outcome; its prices and shares are not read."""
     stored = unpack(body, context, policy, t if body.get("t") is None else np.array([float(body["t"])]))
     return stored._replace(shares=np.ones((1, len(policy.problem.columns))))
@@ -143,7 +143,7 @@ def foreign(body: dict[str, Any], context: Context, policy: Policy, state: Polic
     return unpack({**body, **stored, "f": 1}, context, policy, state.t)
 
 
-def renewed(old: Decision, made: Decision) -> Decision:
+def renew(old: Decision, made: Decision) -> Decision:
     """Return a waiting decision as another policy makes it, with its own time and receipt."""
     number = old.id.copy()
     number[2] = checksum(made.plays, made.counted, old.time, made.groups, made.known)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
-from evenhand.live.log.events import Damaged, Event, digest, is_erased, sealed
+from evenhand.live.log.events import Damaged, Event, digest, is_erased, seal_of
 from evenhand.live.log.segments import LINK, Segment, unread
-from evenhand.live.log.store import Readable, SelfChecking, Transaction
+from evenhand.live.log.store import CheckableStore, Readable, Transaction
 
 _MOST = 10  # faults that are told one by one
 
@@ -104,7 +104,7 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
                 matches |= head is not None and last == head.seq and before == head.hash
     except Damaged as error:
         faults.append(f"the events after {last} cannot be read: {error}")
-    faults = [*(store.damage() if isinstance(store, SelfChecking) else ()), *faults]
+    faults = [*(store.damage() if isinstance(store, CheckableStore) else ()), *faults]
     if changed > _MOST:
         faults.append(f"{changed - _MOST:,} more events are not what was written")
     faults += erasures.faults()
@@ -137,7 +137,7 @@ class _Erasures:
         """Return whether the personal part of an event differs from the sealed one."""
         if event.seal == b"" or event.own is None:
             return (event.own, event.salt) != (None, None) or (event.seal != b"" and event.key is not None)
-        return sealed(event.salt or b"", event.key, event.own) != event.seal
+        return seal_of(event.salt or b"", event.key, event.own) != event.seal
 
     def faults(self) -> list[str]:
         """Return the personal parts that are missing but were not erased, and those that are present again."""
@@ -197,7 +197,7 @@ that this process knows: find out which one is right, and start the process agai
         if log.last < known.seq or hash_of(log, known.seq) not in (known.hash, b""):  # none where a seal moved it
             raise self._another(known)
 
-    def passed(self, events: Iterable[Event]) -> Iterator[Event]:
+    def follow(self, events: Iterable[Event]) -> Iterator[Event]:
         """Yield events of the log in order; the one after the known event has to carry its hash.
 
         Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.log.events import Conflict, Event, Kind, written
+from evenhand.live.log.events import Conflict, Event, Kind, time_text
 from evenhand.live.log.store import Readable, Whole
 
 KEEPERS: tuple[Kind, ...] = ("erased", "sealed")  # which keep a state
@@ -38,7 +38,7 @@ class Segment(NamedTuple):
         )
 
     def __str__(self) -> str:
-        return f"segment {self.file} (events {self.first} to {self.last}, sealed by {self.by} on {written(self.at)})"
+        return f"segment {self.file} (events {self.first} to {self.last}, sealed by {self.by} on {time_text(self.at)})"
 
 
 def segments(store: Readable, campaign: str) -> list[Segment]:
@@ -80,7 +80,7 @@ def every(store: Readable, campaign: str) -> Iterator[Event]:
     yield from store.scan(campaign)
 
 
-def moved(store: Readable, campaign: str, number: int, named: str) -> Conflict:
+def moved_error(store: Readable, campaign: str, number: int, named: str) -> Conflict:
     """Make the error for a decision that a seal moved out of the store.
 
     Args:

@@ -50,7 +50,7 @@ class Transaction(Protocol):
 
 
 @runtime_checkable
-class Gathering(Transaction, Protocol):
+class BulkTransaction(Transaction, Protocol):
     """A transaction that looks up many keys, and appends many events, at once."""
 
     @property
@@ -70,7 +70,7 @@ class Gathering(Transaction, Protocol):
 
 
 @runtime_checkable
-class Erasing(Protocol):
+class ErasureTransaction(Protocol):
     """A transaction of a store whose events can lose their personal parts."""
 
     def erase(self, events: Sequence[int]) -> None:
@@ -90,16 +90,16 @@ def digest_of(campaign: str, key: str) -> bytes:
     >>> digest_of("mail", "customer-17").hex()
     'e46f7051b0189809299ded6e95ca42ea'
     """
-    return hashlib.sha256(f"{digested(campaign)}{key}".encode()).digest()[:16]
+    return hashlib.sha256(f"{digest_prefix(campaign)}{key}".encode()).digest()[:16]
 
 
-def digested(campaign: str) -> str:
+def digest_prefix(campaign: str) -> str:
     """Return the text that precedes a key of a campaign in the input of its digest."""
     return f"{len(campaign)} {campaign} "
 
 
 @runtime_checkable
-class Sealing(Protocol):
+class SealTransaction(Protocol):
     """A transaction of a store out of which old events can be moved."""
 
     def unload(self, last: int, waiting: Collection[int], emptied: Sequence[int]) -> None:
@@ -116,7 +116,7 @@ class Sealing(Protocol):
 
 
 @runtime_checkable
-class Recalling(Protocol):
+class DigestTransaction(Protocol):
     """A transaction that knows keys of decisions that were moved out of the store."""
 
     def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
@@ -124,7 +124,7 @@ class Recalling(Protocol):
 
 
 @runtime_checkable
-class Dropping(Protocol):
+class DigestRemoval(Protocol):
     """A transaction that can forget keys of decisions that were moved out of the store."""
 
     def drop(self, keys: Sequence[str]) -> None:
@@ -132,7 +132,7 @@ class Dropping(Protocol):
 
 
 @runtime_checkable
-class Recalled(Protocol):
+class DigestStore(Protocol):
     """A store, or a reader of one, that has the digests of keys whose decisions were moved."""
 
     def digests(self) -> Iterable[tuple[bytes, int]]:
@@ -140,7 +140,7 @@ class Recalled(Protocol):
 
 
 @runtime_checkable
-class Digesting(Protocol):
+class DigestImporter(Protocol):
     """A store that takes in the digests of another one."""
 
     def keep_digests(self, digests: Iterable[tuple[bytes, int]]) -> None:
@@ -148,7 +148,7 @@ class Digesting(Protocol):
 
 
 @runtime_checkable
-class Scrubbing(Protocol):
+class CleanableStore(Protocol):
     """A store whose files contain traces of erased data until they are cleaned."""
 
     def scrub(self) -> None:
@@ -160,7 +160,7 @@ class Scrubbing(Protocol):
 
 
 @runtime_checkable
-class Clocked(Protocol):
+class ClockTransaction(Protocol):
     """A transaction that knows its clock also where the log is ahead of it."""
 
     @property
@@ -218,14 +218,14 @@ class Whole(Protocol):
 
 
 @runtime_checkable
-class OnlyRead(Protocol):
+class ReadOnlyStore(Protocol):
     """A store whose logs cannot be written; workers then add nothing to them on their own."""
 
     only_read: bool
 
 
 @runtime_checkable
-class SelfChecking(Protocol):
+class CheckableStore(Protocol):
     """A store that can check its own files; others have `evenhand.live.log.proof` alone."""
 
     def damage(self) -> Sequence[str]:
@@ -233,7 +233,7 @@ class SelfChecking(Protocol):
 
 
 @runtime_checkable
-class Closing(Protocol):
+class CloseableStore(Protocol):
     """A store that has something to close."""
 
     def close(self) -> None:
@@ -241,7 +241,7 @@ class Closing(Protocol):
 
 
 @runtime_checkable
-class Sized(Protocol):
+class SizedStore(Protocol):
     """A store that knows how large it is."""
 
     def size(self) -> int:
@@ -253,7 +253,7 @@ class Sized(Protocol):
 
 
 @runtime_checkable
-class Copying(Protocol):
+class CopyableStore(Protocol):
     """A store that copies itself into a file of SQLite; others are copied event by event."""
 
     def copy_to(self, path: Path) -> None:
@@ -261,7 +261,7 @@ class Copying(Protocol):
 
 
 @runtime_checkable
-class Adopting(Protocol):
+class LogImporter(Protocol):
     """A store that takes in logs as they are, with their times and hashes."""
 
     def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
@@ -275,7 +275,7 @@ class Adopting(Protocol):
 
 def unknown_url(url: object) -> InvalidInput:
     """Make the error for a URL that names no store."""
-    return InvalidInput("store", "sqlite:///FILE, postgresql://HOST/DATABASE or memory://", shown_url(url))
+    return InvalidInput("store", "sqlite:///FILE, postgresql://HOST/DATABASE or memory://", url_text(url))
 
 
 def is_secret(url: str) -> bool:
@@ -283,7 +283,7 @@ def is_secret(url: str) -> bool:
     return "@" in url or "password" in url
 
 
-def shown_url(url: object) -> str:
+def url_text(url: object) -> str:
     """Return a stated URL as text for a message; possible passwords in it are not repeated."""
     if isinstance(url, str) and is_secret(url):
         return f"{url.partition(':')[0]!r} and more, which may have a password"

@@ -71,7 +71,7 @@ def is_other(found: str) -> bool:
     return found != __version__
 
 
-def deciding(store: Readable, campaign: str) -> str:
+def deciding_version(store: Readable, campaign: str) -> str:
     """Return the version of evenhand that decides for a campaign."""
     *_, last = store.scan(campaign, kinds=("opened", "upgraded"))
     version: str = read(last)["versions"]["evenhand"]

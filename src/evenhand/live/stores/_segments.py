@@ -13,7 +13,7 @@ from evenhand.core.files import replacement
 from evenhand.live.log.events import Busy, Damaged, Event, Kind, is_erased
 from evenhand.live.log.proof import Proof, prove, refuse
 from evenhand.live.log.segments import KEEPERS, LINK, Segment, segments
-from evenhand.live.log.store import MOVED, Closing, Readable, Recalled, SelfChecking, Transaction, Whole
+from evenhand.live.log.store import MOVED, CheckableStore, CloseableStore, DigestStore, Readable, Transaction, Whole
 from evenhand.live.stores._sqlite_reading import SqliteReader
 from evenhand.live.stores.sqlite import SqliteStore
 
@@ -119,11 +119,11 @@ class Segments:
 
     def damage(self) -> Sequence[str]:
         each = [self._store, *self._opened.values()]
-        return [message for store in each if isinstance(store, SelfChecking) for message in store.damage()]
+        return [message for store in each if isinstance(store, CheckableStore) for message in store.damage()]
 
     def close(self) -> None:
         self.close_files()
-        if isinstance(self._store, Closing):
+        if isinstance(self._store, CloseableStore):
             self._store.close()
 
     def close_files(self) -> None:
@@ -220,11 +220,11 @@ class Archive:
         return None
 
     def digests(self) -> Iterable[tuple[bytes, int]]:
-        return self._store.digests() if isinstance(self._store, Recalled) else ()
+        return self._store.digests() if isinstance(self._store, DigestStore) else ()
 
     def damage(self) -> Sequence[str]:
-        return self._store.damage() if isinstance(self._store, SelfChecking) else []
+        return self._store.damage() if isinstance(self._store, CheckableStore) else []
 
     def close(self) -> None:
-        if isinstance(self._store, Closing):
+        if isinstance(self._store, CloseableStore):
             self._store.close()

@@ -17,13 +17,13 @@ from evenhand.live.log.events import Damaged, Event, Kind
 from evenhand.live.log.segments import LINK
 from evenhand.live.log.store import unknown_url
 from evenhand.live.stores._sqlite_schema import COLUMNS, version
-from evenhand.live.stores._sqlite_sessions import Translated
+from evenhand.live.stores._sqlite_sessions import ErrorTranslation
 
 PAGE = 1000  # events read at once
 Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 
 
-class Reading:
+class Queries:
     """The queries of a store.
 
     Args:
@@ -96,11 +96,11 @@ class SqliteReader:
             raise MissingFile("store", "a file that is there", path)
         look_at(path)
         self._open()
-        with Translated(path):
+        with ErrorTranslation(path):
             number = version(self._db)
         if number == 0:  # nobody wrote to it yet: it is being made, or who made it was killed
             raise MissingFile("store", "an SQLite file with the log of a campaign", str(path))
-        self._reading = Reading(self._ask)
+        self._reading = Queries(self._ask)
 
     def campaigns(self) -> Sequence[str]:
         return self._reading.campaigns()
@@ -125,7 +125,7 @@ class SqliteReader:
 
     def copy_to(self, path: Path) -> None:
         while True:
-            with Translated(self._path), closing(sqlite3.connect(path)) as copy:
+            with ErrorTranslation(self._path), closing(sqlite3.connect(path)) as copy:
                 copy_into(self._db, copy)
             if self._unchanged():
                 return
@@ -136,7 +136,7 @@ class SqliteReader:
 
     def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         while True:
-            with Translated(self._path):
+            with ErrorTranslation(self._path):
                 try:
                     rows = self._db.execute(query, values).fetchall()
                 except sqlite3.Error:
@@ -148,23 +148,23 @@ class SqliteReader:
             self._open()
 
     def _open(self) -> None:
-        with Translated(self._path):
+        with ErrorTranslation(self._path):
             self._still = self._state()
             if not self._still[0]:
                 # As nobody has it open: SQLite would make files beside it, which read-only media refuse.
-                self._db = _connected(self._path, "mode=ro&immutable=1")
+                self._db = _connect(self._path, "mode=ro&immutable=1")
                 return
             self._still = None
-            if _beside(self._path, "-shm").exists():
+            if _sibling(self._path, "-shm").exists():
                 with suppress(sqlite3.OperationalError):
-                    self._db = _connected(self._path, "mode=ro")
+                    self._db = _connect(self._path, "mode=ro")
                     self._db.execute("SELECT count(*) FROM sqlite_master").fetchall()
                     return
             folder = Path(tempfile.mkdtemp(prefix="evenhand"))
             finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            for file in (self._path, _beside(self._path, "-wal")):
+            for file in (self._path, _sibling(self._path, "-wal")):
                 shutil.copyfile(file, folder / file.name)
-            self._db = _connected(folder / self._path.name, "mode=rw")
+            self._db = _connect(folder / self._path.name, "mode=rw")
 
     _still: tuple[Any, ...] | None
 
@@ -173,16 +173,16 @@ class SqliteReader:
         return self._still is None or self._still == self._state()
 
     def _state(self) -> tuple[Any, ...]:
-        wal, own = _beside(self._path, "-wal"), os.stat(self._path)
+        wal, own = _sibling(self._path, "-wal"), os.stat(self._path)
         return wal.exists() and wal.stat().st_size > 0, own.st_ino, own.st_size, own.st_mtime_ns
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{mode}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
 
-def _beside(path: Path, end: str) -> Path:
+def _sibling(path: Path, end: str) -> Path:
     return path.with_name(f"{path.name}{end}")
 
 
@@ -202,7 +202,7 @@ def look_at(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:  # SQLite reads it, as to close a file that was opened otherwise drops the locks that SQLite has on it
-        with closing(_connected(path, "mode=ro&immutable=1")) as db:
+        with closing(_connect(path, "mode=ro&immutable=1")) as db:
             version(db)  # what it says without its WAL: another program's tables, or another version
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
@@ -218,7 +218,7 @@ def refuse_segment(path: Path) -> None:
         InvalidInput: the file is one.
     """
     query, found = "SELECT campaign FROM snapshots WHERE mark = ?", None
-    with suppress(sqlite3.Error), closing(_connected(path, "mode=ro&immutable=1")) as db:  # none where it has no tables
+    with suppress(sqlite3.Error), closing(_connect(path, "mode=ro&immutable=1")) as db:  # none where it has no tables
         found = db.execute(query, (LINK,)).fetchone()
     if found is not None:
         raise InvalidInput("store", "the log of a campaign", f"{path}, a segment of {found[0]!r}, which is only read")
@@ -228,8 +228,8 @@ def close_to_others(path: Path) -> None:
     """Revoke the access of others to a new store; that of a group with write access is intended."""
     for end in ("", "-wal", "-shm", ".gate", ".lock"):
         with suppress(OSError):
-            mode = os.stat(_beside(path, end)).st_mode & 0o777
-            os.chmod(_beside(path, end), mode & (0o770 if mode & 0o020 else 0o700))
+            mode = os.stat(_sibling(path, end)).st_mode & 0o777
+            os.chmod(_sibling(path, end), mode & (0o770 if mode & 0o020 else 0o700))
 
 
 def file_of(url: str) -> Path:

@@ -160,7 +160,7 @@ class Sessions:
 
     def errors(self, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> AbstractContextManager[None]:
         """Translate errors of the database and the disk to `Damaged` and `Busy`."""
-        return Translated(self._path, kinds)
+        return ErrorTranslation(self._path, kinds)
 
     def close(self) -> None:
         """Copy all commits into the file itself, and let no thread open another connection.
@@ -195,7 +195,7 @@ def is_damage(error: BaseException) -> bool:
     return code & 0xFF in _DAMAGED or code in _UNREADABLE or str(error).startswith(_MISSING)
 
 
-class Translated:
+class ErrorTranslation:
     """Translates errors of the database and the disk; a generator as a context would take three times as long.
 
     Args:
@@ -257,7 +257,7 @@ class Turns:
                 have it.
         """
         try:
-            if not self._at_once():
+            if not self._try_take():
                 self._wait(timeout)
             yield
         finally:  # also after Ctrl-C during the wait
@@ -281,7 +281,7 @@ class Turns:
                     return
         self._shut()
 
-    def _at_once(self) -> bool:
+    def _try_take(self) -> bool:
         """Take the turn if it is free and nobody waits for it; this thread may hold the gate afterwards."""
         with self._changed:
             if self._standing:

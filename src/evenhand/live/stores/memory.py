@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from evenhand.live.log.events import Conflict, Event, Kind, linked
+from evenhand.live.log.events import Conflict, Event, Kind, next_event
 from evenhand.live.log.store import MOVED, digest_of, unknown_url
 from evenhand.live.stores._clock import clock
 
@@ -78,7 +78,7 @@ class _Log:
         self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
     ) -> Event:
         last = (self.fresh.events or self._book.events or _NONE)[-1]
-        event = linked(last.seq, last.hash, self.now, kind, body, ref, key, own)
+        event = next_event(last.seq, last.hash, self.now, kind, body, ref, key, own)
         self._refuse(event)
         self.fresh.add(event)
         return event

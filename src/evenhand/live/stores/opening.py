@@ -13,7 +13,7 @@ from typing import NamedTuple
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.validate import on_disk
 from evenhand.live.log.events import AGAIN, Busy
-from evenhand.live.log.store import Closing, Readable, Store, unknown_url
+from evenhand.live.log.store import CloseableStore, Readable, Store, unknown_url
 from evenhand.live.stores._segments import Archive, Segments
 
 _HERE = __name__.rpartition(".")[0]
@@ -36,10 +36,10 @@ def as_store(store: str | Store) -> Store:
 
 
 @contextmanager
-def opened(store: str | Store) -> Iterator[Store]:
+def open_or_use(store: str | Store) -> Iterator[Store]:
     """Open a store as `as_store` does, and close it if the block fails and it was opened by its URL.
 
-    >>> with opened("memory://") as place:
+    >>> with open_or_use("memory://") as place:
     ...     list(place.campaigns())
     []
     """
@@ -47,7 +47,7 @@ def opened(store: str | Store) -> Iterator[Store]:
     try:
         yield place
     except BaseException:
-        if place is not store and isinstance(place, Closing):
+        if place is not store and isinstance(place, CloseableStore):
             place.close()
         raise
 

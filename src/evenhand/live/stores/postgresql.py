@@ -8,8 +8,8 @@ from typing import Any
 
 import psycopg
 
-from evenhand.live.log.events import KINDS, Busy, Conflict, Event, Kind, linked
-from evenhand.live.log.store import MOVED, digest_of, digested
+from evenhand.live.log.events import KINDS, Busy, Conflict, Event, Kind, next_event
+from evenhand.live.log.store import MOVED, digest_of, digest_prefix
 from evenhand.live.stores._clock import Watch
 from evenhand.live.stores._postgresql_schema import COLUMNS, has_digests, prepare, require_tables
 from evenhand.live.stores._postgresql_sessions import Sessions, message
@@ -64,7 +64,7 @@ class _Log:
     def append(
         self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
     ) -> Event:
-        event = linked(self.last, self.hash, self.now, kind, body, ref, key, own)
+        event = next_event(self.last, self.hash, self.now, kind, body, ref, key, own)
         self._db.execute("SAVEPOINT event")
         try:
             self._db.execute(_INSERT, (self._campaign, *event))
@@ -98,7 +98,7 @@ class _Log:
         goes = """FROM evenhand_events e WHERE campaign = %(name)s AND seq <= %(last)s AND kind = ANY(%(kinds)s)
                    AND NOT EXISTS (SELECT FROM stays s WHERE s.seq = coalesce(e.ref, e.seq))"""
         values = {"name": self._campaign, "last": last, "kinds": list(MOVED), "waiting": list(waiting)}
-        values |= {"start": digested(self._campaign), "emptied": list(emptied)}
+        values |= {"start": digest_prefix(self._campaign), "emptied": list(emptied)}
         digest = "substring(sha256(convert_to(%(start)s || key, 'UTF8')) FOR 16)"
         for query in (
             f"CREATE TEMP TABLE stays ON COMMIT DROP AS SELECT unnest(%(waiting)s::bigint[]) AS seq UNION {later}",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import MissingFile
-from evenhand.live.log.events import Busy, Conflict, Event, Kind, linked
+from evenhand.live.log.events import Busy, Conflict, Event, Kind, next_event
 from evenhand.live.log.store import MOVED, digest_of
 from evenhand.live.stores._clock import Watch, clock
 from evenhand.live.stores._sqlite_reading import (
     PAGE,
-    Reading,
+    Queries,
     SqliteReader,
     close_to_others,
     copy_into,
@@ -63,7 +63,7 @@ class _Log:
     def append(
         self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
     ) -> Event:
-        event = linked(self.last, self.hash, self.now, kind, body, ref, key, own)
+        event = next_event(self.last, self.hash, self.now, kind, body, ref, key, own)
         try:
             self._db.execute(_INSERT, (self._campaign, *event))
         except sqlite3.IntegrityError as error:
@@ -158,7 +158,7 @@ class SqliteStore:
             close_to_others(self._path)
 
     def campaigns(self) -> Sequence[str]:
-        return self._reading.campaigns()
+        return self._queries.campaigns()
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
@@ -198,26 +198,26 @@ class SqliteStore:
             self._ask("PRAGMA foreign_keys=ON")
 
     def digests(self) -> Iterable[tuple[bytes, int]]:
-        return self._reading.digests()
+        return self._queries.digests()
 
     def keep_digests(self, digests: Iterable[tuple[bytes, int]]) -> None:
         with self._writing():
             self._db.executemany("INSERT OR REPLACE INTO digests VALUES (?, ?)", digests)
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        return self._reading.scan(campaign, after, kinds)
+        return self._queries.scan(campaign, after, kinds)
 
     def about(self, campaign: str, ref: int) -> Sequence[Event]:
-        return self._reading.about(campaign, ref)
+        return self._queries.about(campaign, ref)
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        return self._reading.snapshot(campaign, mark, before)
+        return self._queries.snapshot(campaign, mark, before)
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        return self._reading.snapshots(campaign, mark)
+        return self._queries.snapshots(campaign, mark)
 
     def damage(self) -> Sequence[str]:
-        return self._reading.damage()
+        return self._queries.damage()
 
     def size(self) -> int:
         wal = self._path.with_name(f"{self._path.name}-wal")
@@ -248,8 +248,8 @@ class SqliteStore:
                 raise Busy(f"{self._path}: another process reads the log, so the file contains traces of erased data")
 
     @property
-    def _reading(self) -> Reading:
-        return Reading(self._ask)  # not kept: in a cycle, a store would not close when it is dropped
+    def _queries(self) -> Queries:
+        return Queries(self._ask)  # not kept: in a cycle, a store would not close when it is dropped
 
     def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._sessions.errors():

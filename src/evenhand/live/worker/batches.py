@@ -9,19 +9,19 @@ from itertools import groupby
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.garbage import uncollected
+from evenhand.core.garbage import pause_collection
 from evenhand.core.records import Context, Decision
 from evenhand.live.fold.cases import Case, contexts_of, refuse, time_at
-from evenhand.live.fold.fold import Fold, Made
-from evenhand.live.fold.runs import fold_made
+from evenhand.live.fold.fold import Fold, NewDecision
+from evenhand.live.fold.runs import fold_new
 from evenhand.live.log.events import Busy, Event, encode
-from evenhand.live.log.packing import apart, listed
+from evenhand.live.log.packing import probabilities, split
 from evenhand.live.log.replies import Reply
 from evenhand.live.log.store import Transaction
 from evenhand.live.worker.requests import Verbs, is_text
 from evenhand.live.worker.transactions import each
 from evenhand.live.worker.worker import Worker
-from evenhand.policy.batch import Chosen, decide_all, most
+from evenhand.policy.batch import DecisionDraft, decide_all, most
 from evenhand.problem.end import is_over
 
 
@@ -52,11 +52,11 @@ class Deciding:
         """Decide within a transaction."""
         return verbs.decide(self.case, self.key, self.offered, self.known)
 
-    def asked(self, verbs: Verbs) -> dict[str, Any]:
+    def request(self, verbs: Verbs) -> dict[str, Any]:
         """Return the request as it comes from the log."""
-        return verbs.asked(self.case, self.key, self.offered, self.known)
+        return verbs.request(self.case, self.key, self.offered, self.known)
 
-    def told(self, reply: Reply) -> Reply:
+    def result(self, reply: Reply) -> Reply:
         """Return the result of the call."""
         return reply
 
@@ -97,26 +97,26 @@ def decide(verbs: Verbs, some: Sequence[New]) -> list[Reply]:
     found = decide_all(worker.policy, worker.fold.state, contexts, time, worker.together)
     as_of, events, bodies = {"as_of": log.last}, list[Event](), list[dict[str, Any]]()
     for new, chosen in zip(some, found, strict=True):
-        body = verbs.body(new.plain, chosen.context, chosen.decision, listed(chosen.chances)) | as_of
-        stays, own = (encode(part) for part in apart(body))
+        body = verbs.body(new.plain, chosen.context, chosen.decision, probabilities(chosen.chances)) | as_of
+        stays, own = (encode(part) for part in split(body))
         events.append(Event(log.last + 1 + len(events), "decided", None, new.key, log.now, stays, own=own))
         bodies.append(body)
     try:
-        if not fold_made(worker.fold, events, bodies, contexts, worker.together):
+        if not fold_new(worker.fold, events, bodies, contexts, worker.together):
             _enter(worker.fold, events, found, verbs.due)
     except EvenhandError:
         worker.refold(log)
         raise
     for event in events:
         log.append(event.kind, event.body, key=event.key, own=event.own)
-    return [verbs.told(event, body) for event, body in zip(events, bodies, strict=True)]
+    return [verbs.reply(event, body) for event, body in zip(events, bodies, strict=True)]
 
 
-def _enter(fold: Fold, events: Sequence[Event], found: Sequence[Chosen], due: int) -> None:
+def _enter(fold: Fold, events: Sequence[Event], found: Sequence[DecisionDraft], due: int) -> None:
     """Apply decisions to a fold one by one; each gets arrays of its own, as it may wait for longer than the others."""
     for event, (context, decision, _) in zip(events, found, strict=True):
         own = Decision._make([*(z.copy() for z in decision[:14]), decision.names])
-        fold.apply(event, Made(context, own, due))
+        fold.apply(event, NewDecision(context, own, due))
 
 
 T = TypeVar("T")
@@ -130,18 +130,18 @@ class Asks(Protocol[T_co]):
     def key(self) -> str:
         """The key, by which it is decided once."""
 
-    def asked(self, verbs: Verbs) -> dict[str, Any]:
+    def request(self, verbs: Verbs) -> dict[str, Any]:
         """Return the request as it comes from the log.
 
         Raises:
             InvalidInput: it is refused.
         """
 
-    def told(self, reply: Reply) -> T_co:
+    def result(self, reply: Reply) -> T_co:
         """Return the result of the call."""
 
 
-class Together(Generic[T]):
+class CallSequence(Generic[T]):
     """Calls for decisions in a row, as one call.
 
     Of those that are new, a twentieth of the rounds so far, or of those that are left, are decided at one state, and
@@ -157,19 +157,19 @@ class Together(Generic[T]):
 
     def __call__(self, verbs: Verbs) -> list[T | EvenhandError]:
         """Decide within a transaction; each call has its result or its own error."""
-        found: list[Any] = self._each(verbs, _looked, range(len(self._calls)))
+        found: list[Any] = self._each(verbs, _look_up, range(len(self._calls)))
         first = dict[str, New]()
         again = [z.place for z in found if isinstance(z, New) and first.setdefault(z.key, z) is not z]
         rest = list(first.values())
         while rest:
             count = max(size(verbs), 1)
             some, rest = rest[:count], rest[count:]
-            for new, answer in zip(some, _decided(verbs, some), strict=True):
+            for new, answer in zip(some, _decide(verbs, some), strict=True):
                 found[new.place] = answer
         for place, answer in zip(again, self._each(verbs, _whole, again), strict=True):
             found[place] = answer
         each_ = zip(self._calls, found, strict=True)
-        return [call.told(z) if isinstance(z, Reply) else z for call, z in each_]
+        return [call.result(z) if isinstance(z, Reply) else z for call, z in each_]
 
     def _each(self, verbs: Verbs, what: Callable[..., Any], places: Sequence[int]) -> list[Any]:
         """Apply a function to some of the calls; each has its result or its own error."""
@@ -177,18 +177,18 @@ class Together(Generic[T]):
         return each(verbs.log, asks, verbs.worker)
 
 
-def _looked(verbs: Verbs, call: Asks[Any], place: int, _: Transaction) -> Reply | New:
+def _look_up(verbs: Verbs, call: Asks[Any], place: int, _: Transaction) -> Reply | New:
     """Look up a call in the log."""
-    plain = call.asked(verbs)
-    return verbs.stored(plain, call.key) or New(place, call.key, plain)
+    plain = call.request(verbs)
+    return verbs.find_reply(plain, call.key) or New(place, call.key, plain)
 
 
 def _whole(verbs: Verbs, call: Asks[Any], place: int, _: Transaction) -> Reply:
     """Decide a call alone."""
-    return verbs.decide_plain(call.asked(verbs), call.key)
+    return verbs.decide_plain(call.request(verbs), call.key)
 
 
-def _alone(verbs: Verbs, some: Sequence[New]) -> list[Reply | EvenhandError]:
+def _one_by_one(verbs: Verbs, some: Sequence[New]) -> list[Reply | EvenhandError]:
     """Decide requests one by one."""
 
     def one(new: New, _: Transaction) -> Reply:
@@ -197,27 +197,27 @@ def _alone(verbs: Verbs, some: Sequence[New]) -> list[Reply | EvenhandError]:
     return each(verbs.log, [partial(one, new) for new in some], verbs.worker)
 
 
-def _decided(verbs: Verbs, some: Sequence[New]) -> Sequence[Reply | EvenhandError]:
+def _decide(verbs: Verbs, some: Sequence[New]) -> Sequence[Reply | EvenhandError]:
     """Decide requests at the present state, or one by one where a model or a plan fails."""
     if len(some) < 2:
-        return _alone(verbs, some)
+        return _one_by_one(verbs, some)
     try:
-        with uncollected():
+        with pause_collection():
             return decide(verbs, some)
     except Busy:
         raise
     except EvenhandError:
         if not verbs.log.last == verbs.worker.fold.seq:
             raise
-    wrong = [isinstance(z, EvenhandError) for z in _encoded(verbs, some)]
+    wrong = [isinstance(z, EvenhandError) for z in _encode(verbs, some)]
     if not any(wrong):
-        return _alone(verbs, some)
+        return _one_by_one(verbs, some)
     sound, others = ([new for new, z in zip(some, wrong, strict=True) if z is is_wrong] for is_wrong in (False, True))
-    answers = iter(_decided(verbs, sound)), iter(_alone(verbs, others))
+    answers = iter(_decide(verbs, sound)), iter(_one_by_one(verbs, others))
     return [next(answers[z]) for z in wrong]
 
 
-def _encoded(verbs: Verbs, some: Sequence[New]) -> list[Context | EvenhandError]:
+def _encode(verbs: Verbs, some: Sequence[New]) -> list[Context | EvenhandError]:
     """Encode the cases of requests one by one."""
     encoder = verbs.worker.encoder
 
@@ -243,11 +243,11 @@ def in_parts(calls: Sequence[Callable[[Verbs], T]]) -> list[Callable[[Verbs], An
     found = list[Callable[[Verbs], Any]]()
     for is_frozen, some in groupby(calls, lambda call: getattr(call, "frozen", False) is True):
         row = list(some)
-        found += [Together(cast("list[Asks[T]]", row))] if is_frozen and len(row) > 1 else row
+        found += [CallSequence(cast("list[Asks[T]]", row))] if is_frozen and len(row) > 1 else row
     return found
 
 
 def spread(parts: Sequence[Callable[[Verbs], Any]], found: Sequence[Any]) -> list[Any]:
     """Return the results of calls, by those of their parts."""
     each_ = zip(parts, found, strict=True)
-    return [z for part, some in each_ for z in (some if isinstance(part, Together) else [some])]
+    return [z for part, some in each_ for z in (some if isinstance(part, CallSequence) else [some])]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from evenhand.core.texts import count
 from evenhand.live.fold.first_event import refuse_pool
-from evenhand.live.log.events import Event, Leap, encode, written
+from evenhand.live.log.events import Event, Leap, encode, time_text
 from evenhand.live.log.life import LIFE, Life
-from evenhand.live.log.store import Clocked, Closing, Store, Transaction
-from evenhand.live.log.versions import deciding, refuse_later
+from evenhand.live.log.store import ClockTransaction, CloseableStore, Store, Transaction
+from evenhand.live.log.versions import deciding_version, refuse_later
 from evenhand.live.stores.opening import as_store
 
 _SECOND, _DAY = 10**6, 86_400 * 10**6  # microseconds
@@ -41,18 +41,20 @@ def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[
     expired = overdue()
     if expired == 0 and lead <= _LONG:
         return
-    if isinstance(log, Clocked):
+    if isinstance(log, ClockTransaction):
         log.distrust()
     would = f", and {count(expired, 'decision')} would expire by it" if expired else ""
     raise Leap(
-        f"the clock says {written(log.now)}, {lead // _DAY:,} days after the last event of {name!r}{would}: set it "
+        f"the clock says {time_text(log.now)}, {lead // _DAY:,} days after the last event of {name!r}{would}: set it "
         "right, or accept it by `--accept-clock` or `evenhand.live.accept_clock`"
     )
 
 
-def ahead(log: Transaction) -> float:
+def seconds_ahead(log: Transaction) -> float:
     """Return the seconds by which a log is ahead of its clock; 0 if it is not, or if the store does not know."""
-    clock: int = getattr(log, "clock", log.now)  # to ask whether it is `Clocked` takes a twentieth of a decision
+    clock: int = getattr(
+        log, "clock", log.now
+    )  # to ask whether it is `ClockTransaction` takes a twentieth of a decision
     return max(log.now - clock, 0) / _SECOND
 
 
@@ -85,14 +87,14 @@ def accept_clock(store: str | Store, campaign: str) -> Event | None:
             if last is None:
                 return None
             refuse_pool(place, campaign)
-            refuse_later(campaign, deciding(place, campaign))
+            refuse_later(campaign, deciding_version(place, campaign))
             patience = Life.of(place.scan(campaign, kinds=("opened", *LIFE))).patience
             if not _is_leap(log.now - last.at, patience):
                 return None
             body = {"why": "accepted at the start", "who": getpass.getuser(), "from": last.at}
             return log.append("clock", encode({**body, "due": log.now + int(patience * _SECOND)}))
     finally:
-        if place is not store and isinstance(place, Closing):
+        if place is not store and isinstance(place, CloseableStore):
             place.close()
 
 

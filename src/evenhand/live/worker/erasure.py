@@ -14,14 +14,21 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.signatures import has, shown
+from evenhand.core.signatures import has, value_text
 from evenhand.live.fold.cases import context_of
-from evenhand.live.fold.changes import check_said
+from evenhand.live.fold.changes import check_line
 from evenhand.live.fold.snapshots import dump
-from evenhand.live.log.events import Busy, Conflict, Event, Unknown, encode, is_erased, read, written
+from evenhand.live.log.events import Busy, Conflict, Event, Unknown, encode, is_erased, read, time_text
 from evenhand.live.log.life import Life
 from evenhand.live.log.segments import segments
-from evenhand.live.log.store import Dropping, Erasing, OnlyRead, Recalling, Scrubbing, Transaction
+from evenhand.live.log.store import (
+    CleanableStore,
+    DigestRemoval,
+    DigestTransaction,
+    ErasureTransaction,
+    ReadOnlyStore,
+    Transaction,
+)
 from evenhand.live.stores._segments import Segments, clean_segments
 from evenhand.live.worker.requests import check_text
 from evenhand.live.worker.worker import Worker
@@ -61,7 +68,7 @@ def erase(
     """Erase decisions and clean the files of the store, and segments in a folder; see `Campaign.erase`."""
     for field, value in (("by", who), ("why", why)):
         if value != "":
-            check_said(field, value)
+            check_line(field, value)
     if keys and before is not None:
         raise InvalidInput("before", "none beside keys", before)
     found = Erasure(decisions=())
@@ -88,13 +95,13 @@ def time_of(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         message = "a date such as 2026-01-31, or a time such as 2026-01-31T12:00"
-        raise InvalidInput("before", message, shown(text)) from None
+        raise InvalidInput("before", message, value_text(text)) from None
 
 
 def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder: Path | None) -> Erasure:
     """Erase the decisions of some keys, all or none; see `Campaign.erase`."""
     if isinstance(keys, str) or not keys or len(set(keys)) > MOST:
-        raise InvalidInput("keys", f"a list of 1 to {MOST:,} keys", shown(keys))
+        raise InvalidInput("keys", f"a list of 1 to {MOST:,} keys", value_text(keys))
     for key in keys:
         check_text("keys", key)
 
@@ -102,19 +109,19 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder:
         found, moved = [], list[str]()
         for key in dict.fromkeys(keys):
             event = log.find(key)
-            old = log.moved([key]) if event is None and isinstance(log, Recalling) else {}
+            old = log.moved([key]) if event is None and isinstance(log, DigestTransaction) else {}
             number = old.get(key, 0) if event is None else event.seq
             if 0 < number <= worker.fold.sealed:
                 event = _in_segment(worker, number, key, folder)
                 moved.append(key)
             if event is None:
-                message = f"no decision with the key {shown(key)} in campaign {worker.name!r}"
+                message = f"no decision with the key {value_text(key)} in campaign {worker.name!r}"
                 raise Unknown(f"{message}{worker.fold.ids.note}")
             if event.seq in worker.fold.pending:
                 message = "waits for its outcome: observe or cancel it first"
-                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {message}")
+                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {value_text(key)}, {message}")
             found.append(event)
-        if moved and isinstance(log, Dropping):
+        if moved and isinstance(log, DigestRemoval):
             log.drop(moved)
         return sorted(found)
 
@@ -131,7 +138,7 @@ def _in_segment(worker: Worker, number: int, key: str, folder: Path | None) -> E
     if folder is None:
         place = next(z for z in segments(worker.store, worker.name) if number <= z.last)
         message = "state the folder of the segments (--segments FOLDER), or delete that file with all others in it"
-        raise Conflict(f"decision {worker.fold.ids.of(number)}, of the key {shown(key)}, is in {place}: {message}")
+        raise Conflict(f"decision {worker.fold.ids.of(number)}, of the key {value_text(key)}, is in {place}: {message}")
     reading = Segments(worker.store, folder)
     try:
         event = next(iter(reading.about(worker.name, number)))
@@ -143,7 +150,7 @@ def _in_segment(worker: Worker, number: int, key: str, folder: Path | None) -> E
 def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
     """Erase the decisions before a date, some at a time; see `Campaign.erase`."""
     if not isinstance(before, date):
-        raise InvalidInput("before", "a date", shown(before))
+        raise InvalidInput("before", "a date", value_text(before))
     at = before if isinstance(before, datetime) else datetime.combine(before, time())
     end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
     if end > worker.one(lambda log: log.now) + _ASKEW:  # a mistyped date would erase all
@@ -185,7 +192,7 @@ def scrub(worker: Worker) -> None:
     Raises:
         Busy: another process reads the store; what was erased is not in the log, but in pages that nothing reads.
     """
-    if isinstance(worker.store, Scrubbing):
+    if isinstance(worker.store, CleanableStore):
         worker.store.scrub()
 
 
@@ -196,7 +203,7 @@ def erase_some(worker: Worker, chosen: Callable[[Transaction], list[Event]], not
     """
 
     def verb(log: Transaction, waits: bool) -> tuple[int, ...] | None:
-        if not isinstance(log, Erasing):
+        if not isinstance(log, ErasureTransaction):
             raise InvalidInput("store", "one that can erase", type(worker.store).__name__)
         if waits and worker.fold.reach:
             return None
@@ -213,7 +220,9 @@ def erase_some(worker: Worker, chosen: Callable[[Transaction], list[Event]], not
     return found
 
 
-def _erase(worker: Worker, log: Transaction, store: Erasing, events: list[Event], note: dict[str, Any]) -> None:
+def _erase(
+    worker: Worker, log: Transaction, store: ErasureTransaction, events: list[Event], note: dict[str, Any]
+) -> None:
     """Append the event of an erasure, which keeps the state after it, and take the personal parts of others away."""
     clock, encoder = worker.policy.problem.clock, worker.encoder
     bodies = [read(event) for event in events]
@@ -273,7 +282,7 @@ class Retention:
             Busy: the store cannot be written, or its files not be cleaned now; the next call tries again.
         """
         worker, life = self._worker, self._worker.fold.life
-        if life.retention == "off" or has(worker.store, OnlyRead):
+        if life.retention == "off" or has(worker.store, ReadOnlyStore):
             return False
         now, life = worker.one(lambda log: (log.now, worker.fold.life))
         if life.retention == "off" or now < self._look:
@@ -304,8 +313,14 @@ class Retention:
         if some and enough:
             refs, more = [event.seq for event in some[:TURN]], len(some) > TURN
             start = min([some[-1].seq if more else refs[-1] + 1, *self._left(last, until, refs[-1])])
-            note = {"by": BY, "why": f"event {life.rule}: {life.lasting}", "until": until, "from": start, "more": more}
-            erase_some(worker, partial(_still, worker, refs), note)
+            note = {
+                "by": BY,
+                "why": f"event {life.rule}: {life.retention_text}",
+                "until": until,
+                "from": start,
+                "more": more,
+            }
+            erase_some(worker, partial(_erasable, worker, refs), note)
             self._unclean, self._reached = True, (until, refs[-1])
             if more:
                 return True
@@ -365,8 +380,8 @@ class Retention:
         return {
             "days": life.retention,
             "rule": life.rule,
-            "last": None if last is None else written(last.at),
-            "next": written(then),
+            "last": None if last is None else time_text(last.at),
+            "next": time_text(then),
             "due": len(due),
             "waiting": len(old) - len(due),
             "late": (now - max(min(event.at for event in due) + now - until, stated.at)) / DAY if due else 0.0,
@@ -374,7 +389,7 @@ class Retention:
         }
 
 
-def _still(worker: Worker, refs: list[int], log: Transaction) -> list[Event]:
+def _erasable(worker: Worker, refs: list[int], log: Transaction) -> list[Event]:
     """Return the given decisions that have cases, do not wait and are in no segment, as a transaction sees them."""
     events = (log.get(ref) for ref in refs if ref > worker.fold.sealed)
     return [e for e in events if e is not None and not is_erased(e) and e.seq not in worker.fold.pending]

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from evenhand.core.records import Context, Decision
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.live.fold.cases import Encoder, Traces, context_of
 from evenhand.live.fold.event_schema import naming_damage
 from evenhand.live.fold.fold import Fold
@@ -16,7 +16,7 @@ from evenhand.live.fold.phases import mark_in
 from evenhand.live.fold.runs import advance
 from evenhand.live.log.events import Conflict, Unknown, is_erased, read
 from evenhand.live.log.packing import unpack
-from evenhand.live.log.segments import moved
+from evenhand.live.log.segments import moved_error
 from evenhand.live.worker.requests import is_number
 from evenhand.live.worker.worker import Worker
 from evenhand.models import NullModel
@@ -36,7 +36,7 @@ class Why:
     rest: float  # of predictions, by no feature: prices that differ by action, or an action without features
 
 
-def named(found: Reasons | None, actions: Sequence[str], encoder: Encoder) -> Why | None:
+def name_parts(found: Reasons | None, actions: Sequence[str], encoder: Encoder) -> Why | None:
     """Name the parts of a difference; None if there are none, or no feature has a name."""
     if found is None or not isinstance(encoder, Traces):
         return None
@@ -76,9 +76,9 @@ def _recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
     number = worker.fold.ids.number(decision, worker.fold.seq) if is_number(decision) else 0
     event = next(iter(worker.store.scan(worker.name, number - 1)), None) if number else None
     if event is not None and event.seq != number and number <= worker.fold.sealed:
-        raise moved(worker.store, worker.name, number, f"decision {decision}")
+        raise moved_error(worker.store, worker.name, number, f"decision {decision}")
     if event is None or event.seq != number or event.kind != "decided":
-        raise Unknown(f"no decision {shown(decision)} in campaign {worker.name!r}{worker.fold.ids.note}")
+        raise Unknown(f"no decision {value_text(decision)} in campaign {worker.name!r}{worker.fold.ids.note}")
     if is_erased(event):
         raise Conflict(f"decision {decision} was erased")
     body, base = read(event), worker.folding.base
@@ -86,7 +86,7 @@ def _recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
     if number < base.seq and body["by"] != mark_in(base):
         raise Conflict(other)
     as_of = min(body.get("as_of", number - 1), number - 1)
-    fold = worker.before(as_of + 1)
+    fold = worker.fold_before(as_of + 1)
     if body["by"] != fold.mark:
         raise Conflict(other)
     if "as_of" in body:
@@ -95,7 +95,7 @@ def _recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
     return fold, context, unpack(body, context, fold.policy, fold.state.t)
 
 
-class Explained(NamedTuple):
+class Explanation(NamedTuple):
     """The explanation of a decision by the policy that made it."""
 
     text: str  # prices, worths and limits, as `Policy.explain` says them
@@ -103,7 +103,7 @@ class Explained(NamedTuple):
     expected: Mapping[str, Mapping[str, float]]  # outcomes by action; only known ones where nothing is learned
 
 
-def explained(worker: Worker, decision: int) -> Explained:
+def explain_decision(worker: Worker, decision: int) -> Explanation:
     """Explain a decision.
 
     Raises:
@@ -111,8 +111,8 @@ def explained(worker: Worker, decision: int) -> Explained:
     """
     fold, context, made = recall(worker, decision)
     policy, problem = fold.policy, fold.policy.problem
-    why = named(reasons(policy, fold.state, context, made), problem.actions, fold.encoder)
+    why = name_parts(reasons(policy, fold.state, context, made), problem.actions, fold.encoder)
     names = problem.known if isinstance(policy.model, NullModel) else problem.names
     values = expected(policy, fold.state, context)[:, len(problem.names) - len(names) :].tolist()
     outcomes = {action: dict(zip(names, row, strict=True)) for action, row in zip(problem.actions, values, strict=True)}
-    return Explained(policy.explain(fold.state, context, made), why, outcomes)
+    return Explanation(policy.explain(fold.state, context, made), why, outcomes)

@@ -12,19 +12,19 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
-from evenhand.core.signatures import has, shown
-from evenhand.live.fold.cases import Case, Encoder, Ranged, context_of, refuse
+from evenhand.core.signatures import has, value_text
+from evenhand.live.fold.cases import Case, Encoder, RangeEncoder, context_of, refuse
 from evenhand.live.fold.changes import Ask, refuse_unerasable
 from evenhand.live.fold.first_event import refuse_no_fallback
-from evenhand.live.fold.fold import Earlier, Made
+from evenhand.live.fold.fold import Earlier, NewDecision
 from evenhand.live.fold.limits import refuse_late, refuse_soft
 from evenhand.live.fold.phases import policies
 from evenhand.live.log.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.log.ids import Ids
-from evenhand.live.log.packing import apart, chances, charged, pack, wanted
+from evenhand.live.log.packing import chances, known_outcomes, pack, preferred_action, split
 from evenhand.live.log.replies import Reply, reply
-from evenhand.live.log.segments import moved
-from evenhand.live.log.store import Recalling, Transaction
+from evenhand.live.log.segments import moved_error
+from evenhand.live.log.store import DigestTransaction, Transaction
 from evenhand.live.worker.worker import Worker
 from evenhand.policy import cautions, outcome_names as named
 from evenhand.policy.outcome_names import refuse_undeclared
@@ -32,19 +32,19 @@ from evenhand.problem.end import is_over
 from evenhand.problem.problem import Problem
 
 
-def noted(encoder: Encoder, problem: Problem, body: Mapping[str, Any], at: int) -> tuple[str, ...]:
+def warnings_of(encoder: Encoder, problem: Problem, body: Mapping[str, Any], at: int) -> tuple[str, ...]:
     """Return warnings of a decision by its body, made by this policy at a time in microseconds since 1970.
 
     It warns of values that count as others, of plays that give something back to a budget, and of the end of the run.
     """
     found: list[str] = []
-    if has(encoder, Ranged) and "case" in body:
+    if has(encoder, RangeEncoder) and "case" in body:
         found += cautions.substitutions(body["case"], encoder.outside(body["case"])).values()
     if "k" in body:
         found += cautions.refunds(problem, np.array(body["k"], float)).values()
     time = problem.clock.of_micros(at)
     if "late" in body or is_over(problem, body.get("t", 0.0), time):
-        found.append(cautions.over(problem))
+        found.append(cautions.horizon_caution(problem))
     return tuple(found)
 
 
@@ -78,9 +78,9 @@ class Verbs:
         known: Mapping[str, Mapping[str, float] | float] | None = None,
     ) -> Reply:
         """See `Campaign.decide`."""
-        return self.decide_plain(self.asked(case, key, offered, known), key)
+        return self.decide_plain(self.request(case, key, offered, known), key)
 
-    def asked(
+    def request(
         self,
         case: Case,
         key: str,
@@ -92,7 +92,7 @@ class Verbs:
         asked: dict[str, Any] = {"case": case}
         if offered is not None:
             if isinstance(offered, str) or not isinstance(offered, Iterable):
-                raise InvalidInput("offered", "a sequence of actions", shown(offered))
+                raise InvalidInput("offered", "a sequence of actions", value_text(offered))
             # the order of a set differs between processes, and a repeated request must equal the first
             asked["offered"] = sorted(offered, key=str) if isinstance(offered, Set) else list(offered)
         asked |= {} if known is None else {"known": known}
@@ -105,7 +105,7 @@ class Verbs:
             plain: of what JSON has, with the names of objects in order, so that encoders see live what they see later.
             key: as for `Campaign.decide`.
         """
-        stored = self.stored(plain, key)
+        stored = self.find_reply(plain, key)
         if stored is not None:
             return stored
         refuse(self.worker.encoder, plain)
@@ -116,11 +116,13 @@ class Verbs:
         due = self.due
         body = self.body(plain, context, decision, chances(fold.state))
         body |= {"late": 1} if decision.counted[0] and fold.is_late(context) else {}
-        stays, own = (encode(part) for part in apart(body))
-        event = self.worker.enter(self.log, "decided", stays, key=key, own=own, made=Made(context, decision, due))
-        return self.told(event, body)
+        stays, own = (encode(part) for part in split(body))
+        event = self.worker.enter(
+            self.log, "decided", stays, key=key, own=own, made=NewDecision(context, decision, due)
+        )
+        return self.reply(event, body)
 
-    def stored(self, plain: dict[str, Any], key: str) -> Reply | None:
+    def find_reply(self, plain: dict[str, Any], key: str) -> Reply | None:
         """Return the stored reply to a request, None if it is a new one that the campaign may decide.
 
         Raises:
@@ -136,12 +138,12 @@ class Verbs:
         body = read(old)
         if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
             raise Conflict(f"key {key!r} was used for another case")
-        return self.told(old, body, repeated=True)
+        return self.reply(old, body, repeated=True)
 
-    def told(self, event: Event, body: Mapping[str, Any], *, repeated: bool = False) -> Reply:
+    def reply(self, event: Event, body: Mapping[str, Any], *, repeated: bool = False) -> Reply:
         """Return the reply of a decision, with warnings if this policy made it."""
         problem, own = self.worker.policy.problem, body["by"] == self.worker.mark
-        warnings = noted(self.worker.encoder, problem, body, event.at) if own else ()
+        warnings = warnings_of(self.worker.encoder, problem, body, event.at) if own else ()
         return reply(event, body, problem.actions, self.ids, repeated=repeated, warnings=warnings)
 
     @property
@@ -156,7 +158,7 @@ class Verbs:
         body = {**plain, "by": self.worker.mark, "due": self.due, **pack(decision), **chances}
         body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
         problem, choice = self.worker.policy.problem, self.worker.policy.choice
-        return body | wanted(choice, chances, len(problem.actions)) | charged(decision, problem)
+        return body | preferred_action(choice, chances, len(problem.actions)) | known_outcomes(decision, problem)
 
     def number(self, decision: int | str) -> int:
         """Return the number of the event of a decision that is named by its id, or by its key.
@@ -196,7 +198,7 @@ class Verbs:
         if earlier is not None and is_erased(earlier.decided):
             raise Conflict(f"decision {self.ids.of(ref)} was erased: its outcome can no longer be entered or corrected")
         if earlier is not None and self._is_moved(ref):
-            raise moved(self.worker.store, self.worker.name, ref, f"decision {self.ids.of(ref)}")
+            raise moved_error(self.worker.store, self.worker.name, ref, f"decision {self.ids.of(ref)}")
         self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True
 
@@ -231,7 +233,7 @@ class Verbs:
         """Return whether a decision is pending in the fold, which is in step with the log."""
         return ref in self.worker.fold.pending
 
-    def decided(self, ref: int) -> Event:
+    def decision_event(self, ref: int) -> Event:
         """Return the event of a decision by its number.
 
         Raises:
@@ -239,18 +241,18 @@ class Verbs:
         """
         event = self.log.get(ref) if ref <= self.log.last else None
         if event is None and ref <= self.worker.fold.sealed:
-            raise moved(self.worker.store, self.worker.name, ref, f"decision {self.ids.of(ref)}")
+            raise moved_error(self.worker.store, self.worker.name, ref, f"decision {self.ids.of(ref)}")
         if event is None or event.kind != "decided":
             raise self._unknown(self.ids.of(ref))
         return event
 
     def has(self, key: str) -> bool:
         """Return whether a decision has a key, in the log or in a segment."""
-        return self.log.find(key) is not None or bool(self._moved(key))
+        return self.log.find(key) is not None or bool(self._find_moved(key))
 
-    def _moved(self, key: str) -> int:
+    def _find_moved(self, key: str) -> int:
         """Return the decision of a key that a seal moved out of the store, 0 if there is none."""
-        if not self.worker.fold.sealed or not isinstance(self.log, Recalling):
+        if not self.worker.fold.sealed or not isinstance(self.log, DigestTransaction):
             return 0
         return self.log.moved([key]).get(key, 0)
 
@@ -265,16 +267,16 @@ class Verbs:
         Raises:
             Conflict: the error names the decision and its segment.
         """
-        if found := self._moved(key):
-            told = f"key {shown(key)} was used for decision {self.ids.of(found)}, which"
-            raise moved(self.worker.store, self.worker.name, found, told)
+        if found := self._find_moved(key):
+            told = f"key {value_text(key)} was used for decision {self.ids.of(found)}, which"
+            raise moved_error(self.worker.store, self.worker.name, found, told)
 
     def _unknown(self, decision: object, how: str = "") -> Unknown:
-        return Unknown(f"no decision {how}{shown(decision)} in campaign {self.worker.name!r}{self.ids.note}")
+        return Unknown(f"no decision {how}{value_text(decision)} in campaign {self.worker.name!r}{self.ids.note}")
 
     def _decision(self, ref: int) -> Event:
         """Return the event of a decision that has or had an outcome to wait for."""
-        event = self.decided(ref)
+        event = self.decision_event(ref)
         if not read(event)["n"]:
             raise Conflict(f"decision {self.ids.of(ref)} played nothing: it has no outcome")
         return event
@@ -293,9 +295,9 @@ def is_number(number: object) -> bool:
 def check_text(field: str, value: object) -> None:
     """Refuse a value that is not a text that stores can hold."""
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST:
-        raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(value))
+        raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", value_text(value))
     if not value.isprintable() and ("\0" in value or _has_halves(value)):
-        raise InvalidInput(field, "a text in Unicode, without NUL or unpaired surrogates", shown(value))
+        raise InvalidInput(field, "a text in Unicode, without NUL or unpaired surrogates", value_text(value))
 
 
 def _has_halves(text: str) -> bool:
@@ -330,7 +332,7 @@ def _plain(body: dict[str, Any], expected: str) -> dict[str, Any]:
     if isinstance(value, Mapping):
         inner = next((name for name, z in value.items() if _is_odd(z)), None)
         field, value = (field, value) if inner is None else (f"{field}.{inner}", value[inner])
-    raise InvalidInput(field, expected, shown(value))
+    raise InvalidInput(field, expected, value_text(value))
 
 
 def in_order(value: object) -> dict[str, Any] | None:
@@ -374,7 +376,7 @@ def lookup(verbs: Verbs, decision: int | str) -> dict[str, Any]:
         Lost: it was made after a backup that was restored since.
     """
     number = verbs.number(decision)
-    event, worker, ids = verbs.decided(number), verbs.worker, verbs.ids
+    event, worker, ids = verbs.decision_event(number), verbs.worker, verbs.ids
     body, about, actions = read(event), verbs.log.about(number), worker.policy.problem.actions
     last = [e for e in about if e.kind in ("observed", "revised")]
     return {

@@ -7,21 +7,21 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from evenhand.core.errors import CannotSave, InvalidInput
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.core.validate import one_of
-from evenhand.live.fold.cases import Encoder, Named, Teacher, alike, refuse_past, refuse_unfit
+from evenhand.live.fold.cases import Encoder, NameEncoder, Teacher, alike, refuse_past, refuse_unfit
 from evenhand.live.fold.changes import check_patience
 from evenhand.live.fold.event_schema import naming_damage
-from evenhand.live.fold.first_event import Terms, opening, refuse_pool, warn_of_jams
-from evenhand.live.fold.fold import Rewritten
+from evenhand.live.fold.first_event import Terms, first_body, refuse_pool, warn_of_jams
+from evenhand.live.fold.fold import StaleFold
 from evenhand.live.fold.limits import refuse_soft
 from evenhand.live.fold.phases import Phase
 from evenhand.live.fold.runs import fold_runs
 from evenhand.live.log.events import Busy, Conflict, encode, read
 from evenhand.live.log.life import FATES, OnExpiry
 from evenhand.live.log.store import Store
-from evenhand.live.log.versions import deciding, here, is_other, refuse_later
-from evenhand.live.stores.opening import opened
+from evenhand.live.log.versions import deciding_version, here, is_other, refuse_later
+from evenhand.live.stores.opening import open_or_use
 from evenhand.live.worker.requests import check_text
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.kernels.events import MOST_WAITED
@@ -77,12 +77,12 @@ def begin(
     check_text("name", name)
     every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
     if not every or not all(isinstance(one, Policy) for one in every):
-        raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
+        raise InvalidInput("policy", "a Policy, or a list of them with the present one last", value_text(policy))
     present = every[-1]
     refuse_unfit(present)
-    with opened(store) as place, naming_damage(place, name):
+    with open_or_use(store) as place, naming_damage(place, name):
         present.start(seed=new.seed)  # refuses a seed, and prepares kernels, before the lock is taken
-        phases = [Phase(one, encoder or Named(one)) for one in every]
+        phases = [Phase(one, encoder or NameEncoder(one)) for one in every]
         coded, taught = phases[-1].encoder, None if teacher is None else teacher.mark
         terms = Terms(**asdict(new), first=present.fingerprint(), taught=taught)
         with place.write(name) as log:
@@ -91,10 +91,10 @@ def begin(
                 if new.after == "go on":
                     refuse_soft("after", present)
                 warn_of_jams(new.on_expiry, present, level=4)
-                log.append("opened", encode(opening(terms, present, coded)))
+                log.append("opened", encode(first_body(terms, present, coded)))
             else:
                 refuse_pool(place, name)
-                refuse_later(name, deciding(place, name))
+                refuse_later(name, deciding_version(place, name))
         terms = Terms.of(next(iter(place.scan(name))))
         terms.refuse_taught(name, taught)
         worker = Worker(place, name, phases, terms, teacher)
@@ -119,14 +119,14 @@ def take_over(worker: Worker) -> None:
         return
     with suppress(Busy, CannotSave):  # snapshots of the earlier version may say nothing here
         worker.folding.keep(worker.fold)
-    while not _took_over(worker):
+    while not _try_take_over(worker):
         try:
             fold_runs(worker.fold, worker.store.scan(worker.name, worker.fold.seq), MOST_WAITED)
-        except Rewritten:  # they corrected or erased something meanwhile
+        except StaleFold:  # they corrected or erased something meanwhile
             worker.refold()
 
 
-def _took_over(worker: Worker) -> bool:
+def _try_take_over(worker: Worker) -> bool:
     """Fold the last events and take over in one transaction; returns False if they are many, or demand another fold."""
     refuse_later(worker.name, worker.fold.version)
     with worker.store.write(worker.name) as log:
@@ -134,7 +134,7 @@ def _took_over(worker: Worker) -> bool:
             return False
         try:
             worker.fold.fold(log.tail(worker.fold.seq))
-        except Rewritten:
+        except StaleFold:
             return False
         refuse_later(worker.name, worker.fold.version)
         if is_other(worker.fold.version):  # no other worker was first

@@ -11,8 +11,8 @@ from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
 
 from evenhand.core.errors import ConcurrentUse, EvenhandError
-from evenhand.live.log.events import Busy, Conflict, Event, Kind, linked
-from evenhand.live.log.store import Gathering, Recalling, Store, Transaction
+from evenhand.live.log.events import Busy, Conflict, Event, Kind, next_event
+from evenhand.live.log.store import BulkTransaction, DigestTransaction, Store, Transaction
 
 PATIENCE = 0.2  # seconds that whoever waits for a store may have waited before, and still tries it
 
@@ -24,7 +24,7 @@ class Exclusive:
         name: of the campaign, for errors.
 
     >>> lock = Exclusive("autumn")
-    >>> with lock.held():
+    >>> with lock.hold():
     ...     pass
     """
 
@@ -48,13 +48,13 @@ class Exclusive:
         if self._lock.locked() and self._holder == threading.get_ident():
             raise ConcurrentUse("a call within `many` uses the campaign: it has to use the verbs that it was given")
 
-    def held(self) -> AbstractContextManager[None]:
+    def hold(self) -> AbstractContextManager[None]:
         """Hold the lock against other threads.
 
         Raises:
             ConcurrentUse: as for `check`.
         """
-        return _Held(self)
+        return _LockHold(self)
 
     def take(self) -> None:
         """Wait for the lock."""
@@ -92,7 +92,7 @@ class Exclusive:
             raise Busy(self._told)
 
 
-class _Held:
+class _LockHold:
     """An exclusive lock while it is held; a generator as a context takes three times as long."""
 
     def __init__(self, lock: Exclusive) -> None:
@@ -105,7 +105,7 @@ class _Held:
         self._lock.release()
 
 
-class Begun:
+class TransactionStart:
     """Begins a transaction, and lets others know whether that fails.
 
     Args:
@@ -160,7 +160,7 @@ class _Call(Generic[C, T]):
         return self._found[0]
 
 
-class Sharing(Generic[C, T]):
+class GroupCommit(Generic[C, T]):
     """Lets threads share transactions: one of them makes the calls of all that wait, and the others get the results.
 
     A write to disk takes longer than many decisions. Results are returned only after the commit.
@@ -168,7 +168,7 @@ class Sharing(Generic[C, T]):
     Args:
         run: makes calls in one transaction.
 
-    >>> Sharing(lambda verbs: [2 * z for z in verbs]).one(21)
+    >>> GroupCommit(lambda verbs: [2 * z for z in verbs]).one(21)
     42
     """
 
@@ -209,13 +209,13 @@ class Sharing(Generic[C, T]):
         with self._changed:
             calls = [self._waiting.popleft() for _ in range(min(len(self._waiting), _CALLS))]
         try:
-            self._together(calls)
+            self._run_group(calls)
         except BaseException:  # of this thread, such as Ctrl-C: the others make their calls themselves
             with self._changed:
                 self._waiting.extendleft(call for call in reversed(calls) if not call.is_done)
             raise
 
-    def _together(self, calls: Sequence[_Call[C, T]]) -> None:
+    def _run_group(self, calls: Sequence[_Call[C, T]]) -> None:
         try:
             found = self._run([call.verb for call in calls])
         except Busy as error:
@@ -227,7 +227,7 @@ class Sharing(Generic[C, T]):
                 calls[0].fail(error)
             else:
                 for call in calls:
-                    self._together([call])
+                    self._run_group([call])
         else:
             for call, z in zip(calls, found, strict=True):
                 call.end(z)
@@ -245,7 +245,7 @@ class Sharing(Generic[C, T]):
 _FRESH = 1_000  # events that wait to be written
 
 
-class Gathered:
+class BufferedTransaction:
     """A transaction that writes what is appended when it is asked for, or when there is much of it.
 
     The events are those that single appends would write. An event that contradicts the log is refused when it is
@@ -256,7 +256,7 @@ class Gathered:
         keys: that will be asked for.
     """
 
-    def __init__(self, log: Gathering, keys: Sequence[str]) -> None:
+    def __init__(self, log: BulkTransaction, keys: Sequence[str]) -> None:
         self._moved: Mapping[str, int] | None
         self._log, self._fresh, self._hash, self.last = log, list[Event](), log.hash, log.last
         self._by_key: dict[str, Event | None] = dict.fromkeys(keys)
@@ -276,7 +276,7 @@ class Gathered:
         return self._by_key[key] if key in self._by_key else self._log.find(key)
 
     def moved(self, keys: Sequence[str]) -> Mapping[str, int]:
-        if not isinstance(self._log, Recalling):
+        if not isinstance(self._log, DigestTransaction):
             return {}
         if self._moved is None:
             self._moved = self._log.moved(self._keys)
@@ -294,7 +294,7 @@ class Gathered:
     def append(
         self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
     ) -> Event:
-        event = linked(self.last, self._hash, self.now, kind, body, ref, key, own)
+        event = next_event(self.last, self._hash, self.now, kind, body, ref, key, own)
         if key is not None:
             if self.find(key) is not None:
                 raise Conflict(f"key {key!r} is in the log")
@@ -317,10 +317,10 @@ class Gathered:
             self._log.append_all(fresh)
 
 
-def gathered(log: Transaction, keys: Iterable[str], calls: int) -> Gathered | None:
+def buffered_transaction(log: Transaction, keys: Iterable[str], calls: int) -> BufferedTransaction | None:
     """Return a transaction that collects the events of a number of calls; None if that is of no use."""
     asked = list(keys)
-    return Gathered(log, asked) if max(calls, len(asked)) > 1 and isinstance(log, Gathering) else None
+    return BufferedTransaction(log, asked) if max(calls, len(asked)) > 1 and isinstance(log, BulkTransaction) else None
 
 
 class Folds(Protocol):

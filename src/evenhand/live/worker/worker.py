@@ -12,20 +12,20 @@ from typing import Any, ClassVar, TypeVar
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.signatures import has
 from evenhand.live.fold.cases import Encoder, Teacher
-from evenhand.live.fold.corrections import Again, Anew, Books, is_due
+from evenhand.live.fold.corrections import Books, CorrectionFold, SwitchFold, is_due
 from evenhand.live.fold.first_event import Terms
-from evenhand.live.fold.fold import Earlier, Fold, Made, Rewritten
-from evenhand.live.fold.limits import refuse_over, refuse_soft
-from evenhand.live.fold.loader import Folding, Spare
-from evenhand.live.fold.phases import Missing, Phase, Phases, begins
+from evenhand.live.fold.fold import Earlier, Fold, NewDecision, StaleFold
+from evenhand.live.fold.limits import refuse_ended_run, refuse_soft
+from evenhand.live.fold.loader import Loader, Spare
+from evenhand.live.fold.phases import MissingPolicy, Phase, Phases, begins
 from evenhand.live.fold.runs import fold_runs
-from evenhand.live.fold.switch import Switch, overtaken, refuse_other
+from evenhand.live.fold.switch import Switch, refuse_other, switch_conflict
 from evenhand.live.log.events import Busy, Conflict, Event, Kind, encode
 from evenhand.live.log.proof import Fence, Head, end_of
-from evenhand.live.log.store import Closing, OnlyRead, Store, Transaction
+from evenhand.live.log.store import CloseableStore, ReadOnlyStore, Store, Transaction
 from evenhand.live.log.versions import other_version
-from evenhand.live.worker.clocks import ahead, refuse_leap
-from evenhand.live.worker.transactions import Begun, Exclusive, Sharing, each, gathered
+from evenhand.live.worker.clocks import refuse_leap, seconds_ahead
+from evenhand.live.worker.transactions import Exclusive, GroupCommit, TransactionStart, buffered_transaction, each
 from evenhand.policy.kernels.events import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import refusals
@@ -53,13 +53,13 @@ class Worker:
         self._fence = Fence(name)
         base = begins(store, name)
         refuse_other(name, base[-1], phases[-1])
-        self.folding = Folding(store, name, Phases(phases), terms, teacher, base[0])
+        self.folding = Loader(store, name, Phases(phases), terms, teacher, base[0])
         self._stale = False
         self._spare: Spare | None = None
         self._copied = 0  # the last event when a copy was made
         self._process = os.getpid()
-        self._shared: Sharing[Callable[[Transaction], Any], Any] = Sharing(self.run)
-        self._again: Again | None = None
+        self._shared: GroupCommit[Callable[[Transaction], Any], Any] = GroupCommit(self.run)
+        self._again: CorrectionFold | None = None
         self._learners = set[object]()  # threads in `relearn`; while there are any, requests leave corrections to them
         self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
@@ -92,7 +92,10 @@ class Worker:
         """Run one request in the next transaction, which those of other threads share that wait for it as well."""
         self._lock.check()
         if self._process != os.getpid():
-            self._process, self._shared = os.getpid(), Sharing(self.run)  # no thread of the other process waits here
+            self._process, self._shared = (
+                os.getpid(),
+                GroupCommit(self.run),
+            )  # no thread of the other process waits here
         found: T = self._shared.one(verb)
         return found
 
@@ -102,12 +105,12 @@ class Worker:
         If a request fails after it wrote, or the store or the commit fails, the whole transaction is rolled back and
         the error is raised.
         """
-        with self._lock.held():
+        with self._lock.hold():
             return self._run(verbs, keys)
 
     def look(self, at: Callable[[Fold], T]) -> T:
         """Apply a function to the fold after bringing it up to date with the log."""
-        with self._lock.held():
+        with self._lock.hold():
             self._run([])
             return at(self.fold)
 
@@ -120,7 +123,7 @@ class Worker:
         ref: int | None = None,
         key: str | None = None,
         own: str | None = None,
-        made: Made | Earlier | None = None,
+        made: NewDecision | Earlier | None = None,
     ) -> Event:
         """Apply a new event to the fold, then append it to the log; a refused event changes neither."""
         event = Event(log.last + 1, kind, ref, key, log.now, body, own=own)
@@ -143,41 +146,41 @@ class Worker:
         To fold it no lock is held, so that this worker and others keep deciding.
 
         Raises:
-            InvalidInput, Ended: as for `Switch.refuse`, `refuse_over` and `refuse_soft`.
+            InvalidInput, Ended: as for `Switch.refuse`, `refuse_ended_run` and `refuse_soft`.
             Conflict: another worker switched the campaign first, or erased what would have to be folded.
         """
-        anew = self._switched(switch, None)
+        anew = self._switch(switch, None)
         while anew is not None:
             anew.go_on()
-            anew = self._switched(switch, anew)
+            anew = self._switch(switch, anew)
 
-    def _switched(self, switch: Switch, anew: Anew | Books | None) -> Anew | Books | None:
+    def _switch(self, switch: Switch, anew: SwitchFold | Books | None) -> SwitchFold | Books | None:
         """Switch in one transaction; returns the fold that has to be made before that can be done, if there is one."""
 
-        def verb(log: Transaction) -> Anew | Books | bool:
+        def verb(log: Transaction) -> SwitchFold | Books | bool:
             if switch.is_done(self.fold.phase):
                 return False
             if switch.expected != self.mark:
-                raise overtaken(self.name, switch.expected, begins(self.store, self.name)[-1])
+                raise switch_conflict(self.name, switch.expected, begins(self.store, self.name)[-1])
             switch.refuse(self.fold.phase)
             if not switch.settles(self.fold):  # what has ended still returns what it does not need
-                refuse_over(self.name, self.fold, switch.phase.policy, log.now)
+                refuse_ended_run(self.name, self.fold, switch.phase.policy, log.now)
             if self.fold.life.after == "go on":
                 refuse_soft("policy", switch.phase.policy)
-            adopted, body = switch.adopted(log, self.fold)
+            adopted, body = switch.adopt(log, self.fold)
             if adopted is not None:
                 self.fold = adopted
                 log.append("switched", encode(body))
                 return True
             if anew is None or anew.adopts != body["adopts"]:  # or it was erased from or sealed meanwhile
-                return switch.anew(self.folding, self.fold, body, log.last)
+                return switch.refold(self.folding, self.fold, body, log.last)
             if not anew.is_near(log.last):
                 return anew
             self.fold, self.folding = anew.close(log, body, self.fold)
             self._again = None
             return True
 
-        with self._lock.held():
+        with self._lock.hold():
             before = self.folding, self.fold
             self.folding.phases.give(switch.phase)
             try:
@@ -187,7 +190,7 @@ class Worker:
                 raise
             if isinstance(found, EvenhandError):
                 raise found
-            if isinstance(found, Anew | Books):
+            if isinstance(found, SwitchFold | Books):
                 return found
             if found:
                 with suppress(Busy, CannotSave):  # so that others need neither fold the log nor know the old policy
@@ -196,13 +199,13 @@ class Worker:
 
     def keep(self) -> int:
         """Store a snapshot of the current log; returns its size in bytes."""
-        with self._lock.held():
+        with self._lock.hold():
             self._run([])
             return self._keep()
 
     def keep_up(self) -> bool:
         """Do the upkeep that requests do; returns whether corrections are being learned, some at a time."""
-        with self._lock.held():
+        with self._lock.hold():
             self._ask_at, asks = 0, self._again is None  # what was dropped just now is tried again the next time
             self._run([])
             if asks and self._again is None:
@@ -215,13 +218,13 @@ class Worker:
         Raises:
             Busy: see `evenhand.live.worker.clocks.refuse_leap`.
         """
-        with self._lock.held(), self.store.write(self.name) as log:
+        with self._lock.hold(), self.store.write(self.name) as log:
             refuse_leap(log, self.name, self.fold.life.patience, lambda: self.fold.pending.count_overdue(log.now))
 
     def close(self) -> None:
         """Close the store once no thread is in a transaction."""
-        with self._lock.held():
-            if isinstance(self.store, Closing):
+        with self._lock.hold():
+            if isinstance(self.store, CloseableStore):
                 self.store.close()
 
     def relearn(self) -> bool:
@@ -230,7 +233,7 @@ class Worker:
         Raises:
             Missing: a policy that this needs is not known.
         """
-        with self._lock.held():
+        with self._lock.hold():
             self._run([])
             if not self.fold.reach:
                 return False
@@ -247,20 +250,20 @@ class Worker:
 
     def _learns(self, known: int) -> bool:
         """Learn some more of the corrections up to an event, between requests of others; returns whether to go on."""
-        with self._lock.held():
+        with self._lock.hold():
             self._run([])  # a fold that is ahead of the log, as another request failed, is not a beginning
             if not self.fold.reach or self.fold.known >= known:
                 return False
-            again = self._again = self._again or Again(self.folding, self.fold)
+            again = self._again = self._again or CorrectionFold(self.folding, self.fold)
             self._go_on(again)
             if again.is_near(self.fold.seq):
                 self._run([])  # writes the mark, which another request would lose if it failed
                 if self.fold.reach and self.fold.known < known:
                     for event in begins(self.store, self.name):
-                        self.folding.find(event)  # raises `Missing` where the mark could not be written for it
+                        self.folding.find(event)  # raises `MissingPolicy` where the mark could not be written for it
             return True
 
-    def before(self, seq: int) -> Fold:
+    def fold_before(self, seq: int) -> Fold:
         """Return the fold of all events before event `seq`."""
 
         def events(after: int) -> Iterable[Event]:
@@ -273,24 +276,24 @@ class Worker:
         whole = False
         self._lock.pass_on()
         try:
-            with Begun(self._lock, self.store, self.name) as log:
+            with TransactionStart(self._lock, self.store, self.name) as log:
                 self._fence.check(log, 0 if self._stale else self.fold.seq)
-                self.ahead, self._now = ahead(log), log.now
+                self.ahead, self._now = seconds_ahead(log), log.now
                 self._catch_up(log)
-                together = gathered(log, keys, len(verbs))
+                together = buffered_transaction(log, keys, len(verbs))
                 found = each(log if together is None else together, verbs, self)
                 if together is not None:
                     together.write()
                 end = end_of(log)
             self._fence.known, whole = end, True
-        except Missing:  # before any verb; the fold is that of the events before
+        except MissingPolicy:  # before any verb; the fold is that of the events before
             whole = True
             raise
         finally:
             self._stale |= not whole  # the fold may be ahead of the log: the next request folds it again
         self._keep_at_times()
         self._copy(self.near)
-        with suppress(Busy, Missing):  # it is tried again later; another worker may know all policies
+        with suppress(Busy, MissingPolicy):  # it is tried again later; another worker may know all policies
             if self._again is not None:
                 if not self._learners:
                     self._go_on(self._again)
@@ -301,10 +304,10 @@ class Worker:
 
     def _ask(self, now: int | None = None) -> None:
         """Begin to learn corrections if they are due."""
-        if not has(self.store, OnlyRead) and is_due(self.folding, self.fold, now):
-            self._again = Again(self.folding, self.fold)
+        if not has(self.store, ReadOnlyStore) and is_due(self.folding, self.fold, now):
+            self._again = CorrectionFold(self.folding, self.fold)
 
-    def _go_on(self, again: Again) -> None:
+    def _go_on(self, again: CorrectionFold) -> None:
         """Learn some more of the corrections, while no lock of the store is held."""
         try:
             near = again.is_near(self.fold.seq)
@@ -313,7 +316,7 @@ class Worker:
             if far and not near and again.is_near(self.fold.seq):
                 with suppress(CannotSave):
                     self.folding.keep(again.fold, ahead=True)  # so that others need not fold the log at the mark
-        except Rewritten:  # another worker erased what it had not reached
+        except StaleFold:  # another worker erased what it had not reached
             self._again = None
         except BaseException:
             self._again = None
@@ -338,7 +341,7 @@ class Worker:
         if next(iter(refusals(self.fold.state)), None) is None:  # what cannot be saved may be no copy of its own
             with suppress(Busy):
                 event = next(iter(self.store.scan(self.name, self.fold.seq - 1)))
-                self._spare = Spare(self.fold.copied(), event.hash)
+                self._spare = Spare(self.fold.copy(), event.hash)
 
     def _latest_snapshot(self) -> int:
         return max(self.store.snapshots(self.name, self.folding.mark), default=0)
@@ -360,15 +363,17 @@ class Worker:
             self._copy(self.near // 10)
         try:
             rest = min(log.last - self.fold.seq, MOST_WAITED)
-            fold_runs(self.fold, self._fence.passed(log.tail(self.fold.seq)), rest)
-        except Rewritten:
+            fold_runs(self.fold, self._fence.follow(log.tail(self.fold.seq)), rest)
+        except StaleFold:
             self.fold = self._fold_log(log)
         self._check()
         if self._again is not None and not self._again.is_of(self.fold):
             self._again = None
         if self._again is not None and self._again.is_near(log.last):
             again, self._again = self._again, None
-            with suppress(Missing):  # of a switch among the last events, before the mark is written: tried again later
+            with suppress(
+                MissingPolicy
+            ):  # of a switch among the last events, before the mark is written: tried again later
                 self.fold = again.close(log)
         for _ in range(_EXPIRIES):
             ref = self.fold.pending.overdue(log.now)

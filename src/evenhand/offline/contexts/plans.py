@@ -26,7 +26,7 @@ from evenhand.problem.constraints.statements import per_row
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
-from evenhand.report.tables import Table, printed
+from evenhand.report.tables import Table, join_tables
 
 
 class Stated(NamedTuple):
@@ -227,7 +227,7 @@ class Plan:
         lines = zip(self.rows, self.use, self.limits, self.dual, strict=True)
         cells = [[name, *(f"{x:.6g}" for x in numbers)] for name, *numbers in lines]
         table = Table(["per context", "used", "at most", "one more is worth"], cells)
-        return printed(head, [table] if cells else [], [])
+        return join_tables(head, [table] if cells else [], [])
 
     def __repr__(self) -> str:
         return texts.first(str(self), rest=": `print` shows all")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Stream, uniform
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.planning.moments import Block, Sums
@@ -60,7 +60,7 @@ class Reading:
         wanted = [f"{o}_{a}" for o in self.outcomes for a in self.actions if not self._is_free(o, a, header)]
         for name in (*wanted, *self.groups):
             if name not in header:
-                raise InvalidInput(place, f"a column {name!r}", f"none of that name{meant(name, header)}")
+                raise InvalidInput(place, f"a column {name!r}", f"none of that name{suggestion(name, header)}")
         return [*wanted, *self.groups]
 
     def _is_free(self, outcome: str, action: str, header: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.core.registry import closest, exported
+from evenhand.core.registry import closest, exports
 from evenhand.core.types import Floats, Ints
 from evenhand.logs.clusters import Clusters
 from evenhand.offline.scores import STILL, Average, scores, weights
@@ -111,7 +111,7 @@ def all_estimators() -> dict[str, Estimator]:
     >>> {"direct_method", "ips", "switch"} <= set(all_estimators())
     True
     """
-    kinds: dict[str, Any] = exported("evenhand.offline.estimators")
+    kinds: dict[str, Any] = exports("evenhand.offline.estimators")
     return {name: kind() for name, kind in kinds.items()}
 
 

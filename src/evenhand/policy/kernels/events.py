@@ -86,7 +86,7 @@ def _enter(entry: Entry, steps: Steps, shares: Floats, first: int, last: int) ->
             for r in range(len(f.t)):
                 steps.decisions.time[j, r] = f.t[r]
             d = _of(steps.decisions, j)
-            r, _, _, _, checksum = entries.standing(
+            r, _, _, _, checksum = entries.check_commit(
                 *(d.plays, d.counted, d.time, d.groups, d.known, features.shape[1], f.n_groups, f.t, f.last_round)
             )
             if r >= 0 or not entry.limits.part.fits(d):
@@ -102,7 +102,7 @@ def _enter(entry: Entry, steps: Steps, shares: Floats, first: int, last: int) ->
             d = _of(steps.decisions, j)
             if entry.model.part.grows(d):
                 return i, False
-            sound, answer = loop.arriving(entry, d, steps.y[j], steps.exposed[j])
+            sound, answer = loop.check_arrival(entry, d, steps.y[j], steps.exposed[j])
             if not sound:
                 return i, False
             loop.learn(entry, d, answer)
@@ -115,7 +115,7 @@ _loaded = set[Any]()  # the types of arguments for which machine code is loaded
 _failed = set[Any]()  # those for which there is none
 
 
-class Entering:
+class StepEntry:
     """Enters steps into a state of one replica."""
 
     def __init__(self, policy: Policy, state: PolicyState) -> None:
@@ -169,7 +169,7 @@ class Entering:
         from evenhand.core.pointers import UNTYPED
 
         policy, state, last = self._policy, self._state, len(steps.what)
-        with policy._alone(state):
+        with policy._guard_of(state):
             while first < last:
                 if self._views is None or (self._entry is None and not self._hold()):
                     return first

@@ -44,7 +44,7 @@ class Facts(NamedTuple):
     unnumbered: Ints  # the receipt of a decision before it is committed
 
 
-class Compiled(NamedTuple):
+class CompiledPolicy(NamedTuple):
     """A policy in a state: a held view of each part."""
 
     facts: Any
@@ -70,7 +70,7 @@ class Answer(NamedTuple):
 
 
 @kernel
-def can_decide(p: Compiled, c: Context) -> bool:
+def can_decide(p: CompiledPolicy, c: Context) -> bool:
     """Whether a context passes all checks, and no part pauses."""
     f = p.facts.part
     candidates = c.features.shape[1]
@@ -82,17 +82,17 @@ def can_decide(p: Compiled, c: Context) -> bool:
 
 
 @inlined
-def choose(p: Compiled, c: Context) -> tuple[bool, Decision, Floats]:
+def choose(p: CompiledPolicy, c: Context) -> tuple[bool, Decision, Floats]:
     """As `decide`, with the chances of every candidate at the first place, `->(),Decision,(A)`."""
     f = p.facts.part
     shares = f.shares
     if f.estimates_shares:
         shares = entries.belief(c.groups, c.offered, f.seen, f.t, f.shares[0])
     worst, left = p.limits.part.room(c)
-    playable = entries.fitting(c.offered, worst, left, f.t, f.last_round)
+    playable = entries.fits_alone(c.offered, worst, left, f.t, f.last_round)
     q, o = p.prices.part.price()
     if q.shape[1] == f.netted_from:
-        q, o = entries.netted(q, o)
+        q, o = entries.net_price(q, o)
     w, offset, row_prices = p.rows.part.pull(c.groups, shares, c.known, q, o)
     mean, bonus = p.model.part.value(c.features, w)
     sound = checks.bad_worth(mean, bonus, w, f.reach)[0] < 0
@@ -113,27 +113,27 @@ def choose(p: Compiled, c: Context) -> tuple[bool, Decision, Floats]:
 
 
 @kernel
-def decide(p: Compiled, c: Context) -> tuple[bool, Decision]:
+def decide(p: CompiledPolicy, c: Context) -> tuple[bool, Decision]:
     """Whether predictions passed all checks, and the decision; as `Loop.decide`."""
     sound, decision, _ = choose(p, c)
     return sound, decision
 
 
 @kernel
-def may_commit(p: Compiled, c: Context, d: Decision) -> tuple[bool, bool]:
+def may_commit(p: CompiledPolicy, c: Context, d: Decision) -> tuple[bool, bool]:
     """Whether kernels may commit a decision, and whether it counts in any replica; as the checks of `Loop.commit`."""
     f, candidates = p.facts.part, c.features.shape[1]
-    r, _, counts, late, _ = entries.standing(
+    r, _, counts, late, _ = entries.check_commit(
         d.plays, d.counted, d.time, d.groups, d.known, candidates, f.n_groups, f.t, f.last_round
     )
     if r >= 0 or late or not p.limits.part.fits(d):
         return False, counts
-    coming = p.restated.part.coming(c, d, f.seen, f.t)
+    coming = p.restated.part.next_shares(c, d, f.seen, f.t)
     return not (p.model.part.grows(coming) or p.goals.part.defers(c, coming, f.t)), counts
 
 
 @kernel
-def commit(p: Compiled, c: Context, d: Decision) -> None:
+def commit(p: CompiledPolicy, c: Context, d: Decision) -> None:
     """Count the round and tell the goals; as `Loop.commit` after its checks."""
     now = count(p, c, d)
     p.goals.part.on_context(c, now, p.facts.part.t)
@@ -156,7 +156,7 @@ def count(p: Any, c: Context, d: Decision) -> Decision:
 
 
 @kernel
-def arriving(p: Any, d: Decision, y: Floats, exposed: Bools) -> tuple[bool, Answer]:
+def check_arrival(p: Any, d: Decision, y: Floats, exposed: Bools) -> tuple[bool, Answer]:
     """Whether outcomes passed all checks, and which of them count; as the checks of `Settlement.learn`."""
     f = p.facts.part
     _, _, r, _, learned, known, seen = entries.at_arrival(

@@ -105,7 +105,7 @@ def in_turn(goals: list[Any], replicas: int) -> Any:
 
 
 @kernel
-def _unmixed() -> Mix:
+def _empty_mix() -> Mix:
     return Mix(np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0))
 
 
@@ -116,7 +116,7 @@ class WithoutPlan(NamedTuple):
 
     @kernel
     def mix(self, c: Context, shares: Floats, model: Any, mean: Floats, bonus: Floats) -> tuple[bool, Mix]:
-        return True, _unmixed()
+        return True, _empty_mix()
 
 
 class NoGains(NamedTuple):
@@ -170,14 +170,14 @@ class WithPlan(NamedTuple):
         """Whether predictions are sound, and the mixture of a worth, as `Questions.mix`, `(K,A),(K,A)`."""
         heat = self.plan.part.heat()
         if not heat.any():
-            return True, _unmixed()
+            return True, _empty_mix()
         gain = np.zeros((len(mean), mean.shape[2]))
         sound = self.others.part.add_gain(c, shares, model, gain)
         return sound, Mix(gain, entries.net(mean, bonus), heat)
 
 
 def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
-    """A view for each field of `Compiled`; None if a part has none, or the compiled loop lacks what they need."""
+    """A view for each field of `CompiledPolicy`; None if a part has none, or the compiled loop lacks what they need."""
     parts, problem, count = policy._assembly, policy.problem, len(state.t)
     can = parts.can
     if type(policy) is not Policy:
@@ -196,7 +196,7 @@ def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
         return None
     limits = goals[can.limits[0][0]] if can.limits else Unlimited(count)
     priced = in_turn([goals[i] for i, _ in can.priced], count)
-    restated, mixture = _restated(policy, state, goals), _mixture(policy, state, goals)
+    restated, mixture = _view_by_shares(policy, state, goals), _mixture(policy, state, goals)
     if restated is None or mixture is None:
         return None
     told = parts.payable.view(state), parts.zeros.view(state.model, count)
@@ -229,14 +229,14 @@ def entry_views(policy: Policy, state: PolicyState) -> Entry | None:
     if model is None or any(goal is None for goal in goals):
         return None
     limits = goals[can.limits[0][0]] if can.limits else Unlimited(len(state.t))
-    restated = _restated(policy, state, goals)
+    restated = _view_by_shares(policy, state, goals)
     if restated is None:
         return None
     told = Untold(len(state.t)), NoZeros(len(state.t))  # Python tells the model, which nobody asks until then
     return Entry(_facts(policy, state), model, limits, in_turn(goals, len(state.t)), restated, *told)
 
 
-def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
+def _view_by_shares(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
     """The view of goals with rows by estimated shares, None if one of them cannot be told of shares."""
     restating = policy._assembly.restating
     if not restating.goals:

@@ -21,7 +21,7 @@ from evenhand.problem.constraints.ratio import Ratio
 from evenhand.problem.constraints.statements import (
     Demands as Demands,
     Region as Region,
-    Stated as Stated,
+    Statement as Statement,
     constraint_rows as constraint_rows,
     per_row as per_row,
     regions as regions,

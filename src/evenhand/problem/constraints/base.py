@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select
 from evenhand.problem.spans import Spans
 from evenhand.sets.base import ConvexSet
@@ -43,10 +43,10 @@ class Constraint(Protocol):
     def worst(self) -> Literal["low", "high"]:
         """The bad end of the measured values."""
 
-    def rows(self, problem: Declared) -> Rows:
+    def rows(self, problem: Declarations) -> Rows:
         """The d rows v."""
 
-    def bound(self, problem: Declared) -> Floats:
+    def bound(self, problem: Declarations) -> Floats:
         """The bound of every row per round, `()->(d)`."""
 
     def limit(self, horizon: int) -> float:
@@ -77,7 +77,7 @@ class Spanning(Constraint, Protocol):
     Each span has an allowance, or minus the least that it asks for, or a bound on its averages (`Spans.averages`).
     """
 
-    def spans(self, problem: Declared) -> Spans | None:
+    def spans(self, problem: Declarations) -> Spans | None:
         """The spans of time, None for a constraint over the whole horizon alone."""
 
 
@@ -131,7 +131,7 @@ class Credit(NamedTuple):
 class Credited(Constraint, Protocol):
     """A constraint that states its own limit, which holds at any time and under any recipe."""
 
-    def credit(self, problem: Declared) -> Credit:
+    def credit(self, problem: Declarations) -> Credit:
         """Return the limit; refuse a problem that it does not fit."""
 
 
@@ -150,7 +150,7 @@ class Curved(Constraint, Protocol):
     def within(self) -> ConvexSet:
         """The whole set, a coordinate per outcome."""
 
-    def curved(self, problem: Declared) -> ConvexSet | None:
+    def curved(self, problem: Declarations) -> ConvexSet | None:
         """The part of the set that the rows do not describe, None if they describe all of it."""
 
     def tightened(self, margin: float) -> Curved:
@@ -175,12 +175,12 @@ def as_curved(constraint: Constraint) -> Curved | None:
     return constraint if isinstance(constraint, Curved) else None
 
 
-def spans_in(constraint: Constraint, problem: Declared) -> Spans | None:
+def spans_in(constraint: Constraint, problem: Declarations) -> Spans | None:
     """Return the spans of time of a constraint, None if it has none."""
     return constraint.spans(problem) if isinstance(constraint, Spanning) else None
 
 
-def credit_in(constraint: Constraint, problem: Declared) -> Credit | None:
+def credit_in(constraint: Constraint, problem: Declarations) -> Credit | None:
     """Return the limit that a constraint states itself, None if it states none."""
     return constraint.credit(problem) if isinstance(constraint, Credited) else None
 
@@ -205,7 +205,7 @@ def total_constraints(constraints: Iterable[Constraint], outcome: str) -> Iterat
     yield from ((i, c) for i, c in enumerate(constraints) if isinstance(c, Totalled) and c.outcome == outcome)
 
 
-def refuse_estimated(name: str, by: str | None, problem: Declared) -> None:
+def refuse_estimated(name: str, by: str | None, problem: Declarations) -> None:
     """Refuse a grouping with estimated shares if the constraint has spans of time."""
     shares = [s for (of, _), s in zip(problem.columns, problem.shares.tolist(), strict=True) if of == by]
     if any(math.isnan(s) for s in shares):
@@ -241,24 +241,24 @@ def groupings(constraints: Iterable[Constraint]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(by for by in named if isinstance(by, str)))
 
 
-def outcome_row(problem: Declared, kind: str, outcome: str) -> Rows:
+def outcome_row(problem: Declarations, kind: str, outcome: str) -> Rows:
     """Return the row of one outcome.
 
     Raises:
         InvalidInput: the problem has no such outcome; `kind` is what asks for it.
     """
     if outcome not in problem.names:
-        got = f"{outcome}{meant(outcome, problem.names)}"
+        got = f"{outcome}{suggestion(outcome, problem.names)}"
         raise InvalidInput(kind, f"one of the outcomes {list(problem.names)}", got)
     return select(problem, (outcome,))
 
 
-def count_groups(problem: Declared, by: str) -> int:
+def count_groups(problem: Declarations, by: str) -> int:
     """Return the number of groups of a grouping, 0 if the problem has no such grouping."""
     return sum(name == by for name, _ in problem.columns)
 
 
-def group_rows(problem: Declared, kind: str, outcome: str, by: str, signs: dict[str, tuple[float, float]]) -> Rows:
+def group_rows(problem: Declarations, kind: str, outcome: str, by: str, signs: dict[str, tuple[float, float]]) -> Rows:
     """Return rows by group, group after group: one for every (always, inside) in `signs`, by the ends of their names.
 
     Raises:
@@ -267,7 +267,7 @@ def group_rows(problem: Declared, kind: str, outcome: str, by: str, signs: dict[
     one = outcome_row(problem, kind, outcome)
     names = [g.name for g in problem.groups]
     if by not in names:
-        raise InvalidInput(f"{kind}({outcome!r}).by", f"one of {names}", f"{by}{meant(by, names)}")
+        raise InvalidInput(f"{kind}({outcome!r}).by", f"one of {names}", f"{by}{suggestion(by, names)}")
     columns = [i for i, (name, _) in enumerate(problem.columns) if name == by]
     d = len(columns) * len(signs)
     return replace(

@@ -16,7 +16,7 @@ from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import Totals, amounts, own_spans, spans_of
 from evenhand.problem.constraints.base import check_amount, outcome_row
 from evenhand.problem.constraints.sums import Sums, average
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
 
@@ -92,14 +92,14 @@ class Budget:
     def label(self) -> str:
         return f"{self.outcome} per round"
 
-    def rows(self, problem: Declared) -> Rows:
+    def rows(self, problem: Declarations) -> Rows:
         return outcome_row(problem, "Budget", self.outcome)
 
-    def bound(self, problem: Declared) -> Floats:
+    def bound(self, problem: Declarations) -> Floats:
         spans = self.spans(problem)
         return np.array([self.limit(problem.horizon) if spans is None else spans.most / problem.horizon])
 
-    def spans(self, problem: Declared) -> Spans | None:
+    def spans(self, problem: Declarations) -> Spans | None:
         """The spans of time with an allowance each, None if there is one total over the horizon."""
         name = f"Budget({self.outcome!r})"
         if isinstance(self.total, Sequence):

@@ -16,7 +16,7 @@ from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import Totals, amounts, floors_of, own_floors
 from evenhand.problem.constraints.base import check_amount, count_groups, group_rows, outcome_row, refuse_estimated
 from evenhand.problem.constraints.sums import Sums, average, group_averages
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
 
@@ -85,19 +85,19 @@ class Floor:
     def label(self) -> str:
         return f"{self.outcome} per round, at least" if self.by is None else f"least {self.outcome} by {self.by}"
 
-    def rows(self, problem: Declared) -> Rows:
+    def rows(self, problem: Declarations) -> Rows:
         """The negative outcome, of everybody or of each group divided by its share."""
         if self.by is not None:
             return group_rows(problem, "Floor", self.outcome, self.by, {"at least": (0.0, -1.0)})
         one = outcome_row(problem, "Floor", self.outcome)
         return replace(one, names=(f"{self.outcome} at least",), learned=-one.learned, known=-one.known)
 
-    def bound(self, problem: Declared) -> Floats:
+    def bound(self, problem: Declarations) -> Floats:
         spans = self.spans(problem)
         limit = self.limit(problem.horizon) if spans is None else spans.least / problem.horizon
         return np.full(1 if self.by is None else count_groups(problem, self.by), -limit)
 
-    def spans(self, problem: Declared) -> Spans | None:
+    def spans(self, problem: Declarations) -> Spans | None:
         """The spans of time, whose allowances are minus the required totals; None if the total is over the horizon."""
         if not self._several or self.total is None:
             return None

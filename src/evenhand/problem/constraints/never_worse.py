@@ -10,12 +10,12 @@ from typing import Literal
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.base import Credit
 from evenhand.problem.constraints.ratio import Ratio
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows
 
 
@@ -71,10 +71,10 @@ class NeverWorse:
     def label(self) -> str:
         return self._ratio.label
 
-    def rows(self, problem: Declared) -> Rows:
+    def rows(self, problem: Declarations) -> Rows:
         return self._ratio.rows(problem)
 
-    def bound(self, problem: Declared) -> Floats:
+    def bound(self, problem: Declarations) -> Floats:
         return self._ratio.bound(problem)
 
     def limit(self, horizon: int) -> float:
@@ -93,14 +93,14 @@ class NeverWorse:
     def groups(self, run: Sums) -> Mapping[str, Floats]:
         return self._ratio.groups(run)
 
-    def credit(self, problem: Declared) -> Credit:
+    def credit(self, problem: Declarations) -> Credit:
         """Return its limit in a problem: a credit that rounds of the baseline earn, and other rounds use or earn."""
         name = f"NeverWorse({self.outcome!r})"
         if self.outcome not in problem.learned:
-            got = f"{self.outcome!r}{meant(self.outcome, problem.learned)}"
+            got = f"{self.outcome!r}{suggestion(self.outcome, problem.learned)}"
             raise InvalidInput(name, f"a learned outcome, one of {list(problem.learned)}", got)
         if self.than not in problem.known:
-            got = f"{self.than!r}{meant(self.than, problem.known)}"
+            got = f"{self.than!r}{suggestion(self.than, problem.known)}"
             raise InvalidInput(f"{name}.than", f"a known outcome, one of {list(problem.known)}", got)
         known = problem.declared[:, problem.known.index(self.than)]
         if known.min() < 0.0 or known.min() != known.max():
@@ -108,7 +108,7 @@ class NeverWorse:
             raise InvalidInput(f"{name}.than", expected, f"{self.than!r}: {known.tolist()}")
         action = problem.actions[0] if self.action is None else self.action
         if action not in problem.actions:
-            got = f"{action!r}{meant(action, problem.actions)}"
+            got = f"{action!r}{suggestion(action, problem.actions)}"
             raise InvalidInput(f"{name}.action", f"one of {list(problem.actions)}", got)
         place = problem.learned.index(self.outcome)
         least = float(problem.low[place])

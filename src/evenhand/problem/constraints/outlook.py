@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.constraints.statements import Stated
+from evenhand.problem.constraints.statements import Statement
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select
 
 ERRORS = 3.0  # standard errors that chance is allowed
@@ -24,19 +24,21 @@ class Rest(NamedTuple):
     best: float
 
 
-def missed(value: float, limit: float, worst: Literal["low", "high"], error: float = 0.0, size: float = 0.0) -> bool:
+def is_missed(value: float, limit: float, worst: Literal["low", "high"], error: float = 0.0, size: float = 0.0) -> bool:
     """Whether a value is on the wrong side of its limit by more than rounding and `ERRORS` standard errors.
 
     `size` is that of the numbers that the value is made of, so that rounding exceeds no limit of 0.
 
-    >>> missed(0.0796, 0.08, "low", error=0.001), missed(0.04, 0.08, "low", error=0.001), missed(0.04, 0.08, "high")
-    (False, True, False)
+    >>> is_missed(0.0796, 0.08, "low", error=0.001), is_missed(0.04, 0.08, "low", error=0.001)
+    (False, True)
+    >>> is_missed(0.04, 0.08, "high")
+    False
     """
     beyond = value - limit if worst == "high" else limit - value
     return bool(beyond > _ROUNDING * max(abs(limit), size) + ERRORS * error)
 
 
-def deviation(stated: Stated, problem: Declared) -> float:
+def deviation(stated: Statement, problem: Declarations) -> float:
     """Return an upper bound of the standard deviation, from round to round, of a constraint's measure.
 
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
@@ -65,7 +67,7 @@ def deviation(stated: Stated, problem: Declared) -> float:
     return float(np.maximum(np.sqrt((b - low) * (high - b)), least).max())
 
 
-def chance(stated: Stated, problem: Declared, rounds: Floats, per: Floats | None = None) -> float:
+def chance(stated: Statement, problem: Declarations, rounds: Floats, per: Floats | None = None) -> float:
     """Return an upper bound of the standard error of a constraint's measure, as a mean over R runs, `(R)->()`.
 
     Equation: deviation / sqrt(n), with n the rounds of all runs where the measure is the average of one row. The
@@ -86,7 +88,7 @@ def chance(stated: Stated, problem: Declared, rounds: Floats, per: Floats | None
     return error * (n / divisor) if divisor > 0.0 else math.inf
 
 
-def rest(stated: Stated, run: Sums) -> Rest | None:
+def rest(stated: Statement, run: Sums) -> Rest | None:
     """Return the average that the remaining rounds of a replica need, for a limit on one observed outcome of everybody.
 
     None, too, where cases state what the outcome is multiplied by: there is no best that they could bring.
@@ -107,18 +109,18 @@ def rest(stated: Stated, run: Sums) -> Rest | None:
     return Rest(sign * needed, sign * float(low[0]))
 
 
-def _reads_stated(rows: Rows, problem: Declared) -> Bools:
+def _reads_stated(rows: Rows, problem: Declarations) -> Bools:
     """Mark rows that read numbers which cases may state: outcomes known for certain, or factors, `->(d)`."""
     exact = (rows.known[:, len(problem.noisy) :] != 0.0).any(1)
     return np.asarray(exact | (rows.learned[:, _factors(problem)] != 0.0).any(1))
 
 
-def _factors(problem: Declared) -> Ints:
+def _factors(problem: Declarations) -> Ints:
     """The learned outcomes that have a factor, for which a case may state another number than the declared one."""
     return np.zeros(0, np.int64) if problem.factors is None else problem.factors.known
 
 
-def _ends(rows: Rows, problem: Declared) -> tuple[Floats, Floats]:
+def _ends(rows: Rows, problem: Declarations) -> tuple[Floats, Floats]:
     """The least and the most that the plays of a round can add to each row, infinite with a factor, `->(d),(d)`."""
     learned, exact = len(problem.learned), problem.declared[:, len(problem.noisy) :]
     low, high = np.concatenate([problem.span, [exact.min(0), exact.max(0)]], axis=1)

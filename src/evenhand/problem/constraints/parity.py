@@ -15,7 +15,7 @@ from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import averages_of
 from evenhand.problem.constraints.base import count_groups, group_rows, refuse_estimated
 from evenhand.problem.constraints.sums import Sums, disparity
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
 
@@ -69,13 +69,13 @@ class Parity:
     def label(self) -> str:
         return f"{self.outcome} gap by {self.by}"
 
-    def rows(self, problem: Declared) -> Rows:
+    def rows(self, problem: Declarations) -> Rows:
         return group_rows(problem, "Parity", self.outcome, self.by, {"above": (-1.0, 1.0), "below": (1.0, -1.0)})
 
-    def bound(self, problem: Declared) -> Floats:
+    def bound(self, problem: Declarations) -> Floats:
         return np.full(2 * count_groups(problem, self.by), self.tolerance)
 
-    def spans(self, problem: Declared) -> Spans | None:
+    def spans(self, problem: Declarations) -> Spans | None:
         """The periods, with a bound on the averages of each; None if the parity is that of the whole run."""
         name = f"Parity({self.outcome!r})"
         if self.per is not None:

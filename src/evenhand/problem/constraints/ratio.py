@@ -11,12 +11,12 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import meant
+from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats
 from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import averages_of
 from evenhand.problem.constraints.sums import Sums, total
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select, stack
 from evenhand.problem.spans import Spans
 
@@ -91,14 +91,14 @@ nothing may be played that could earn it back, got True
         one = f"{self.of} / {self.over}"
         return one if self.by is None else f"{'largest' if self.at_least is None else 'least'} {one} by {self.by}"
 
-    def rows(self, problem: Declared) -> Rows:
+    def rows(self, problem: Declarations) -> Rows:
         """The row a - at_most b, or at_least b - a, of everybody or of each group."""
         return stack([self._row(problem, *names) for names in self._names(problem).values()])
 
-    def bound(self, problem: Declared) -> Floats:
+    def bound(self, problem: Declarations) -> Floats:
         return np.zeros(len(self._names(problem)))
 
-    def spans(self, problem: Declared) -> Spans | None:
+    def spans(self, problem: Declarations) -> Spans | None:
         """The periods, in each of which the row is at most 0 on average; None if the ratio is of the whole run."""
         return averages_of(problem.clock, f"Ratio({self.of!r})", 0.0, self.per)
 
@@ -132,21 +132,23 @@ nothing may be played that could earn it back, got True
         limit = self.at_most if self.at_least is None else self.at_least
         return float(limit or 0.0)
 
-    def _names(self, problem: Declared) -> dict[str, tuple[str, str]]:
+    def _names(self, problem: Declarations) -> dict[str, tuple[str, str]]:
         """The names of both sums by group, one pair under no name without `by`."""
         if self.by is None:
             return {"": (self.of, self.over)}
         groupings = [g.name for g in problem.groups]
         if self.by not in groupings:
-            raise InvalidInput(f"Ratio({self.of!r}).by", f"one of {groupings}", f"{self.by}{meant(self.by, groupings)}")
+            raise InvalidInput(
+                f"Ratio({self.of!r}).by", f"one of {groupings}", f"{self.by}{suggestion(self.by, groupings)}"
+            )
         for field, name in (("of", self.of), ("over", self.over)):
             if name not in problem.names:
-                got = f"{name}{meant(name, problem.names)}"
+                got = f"{name}{suggestion(name, problem.names)}"
                 raise InvalidInput(f"Ratio({self.of!r}).{field}", f"one of the outcomes {list(problem.names)}", got)
         groups = [group for grouping, group in problem.columns if grouping == self.by]
         return {g: (f"{self.of} {self.by}={g}", f"{self.over} {self.by}={g}") for g in groups}
 
-    def _row(self, problem: Declared, of: str, over: str) -> Rows:
+    def _row(self, problem: Declarations, of: str, over: str) -> Rows:
         a, _, inside = problem.row(of, f"Ratio({self.of!r}).of")
         b, _, outside = problem.row(over, f"Ratio({self.of!r}).over")
         if _least(problem, b) < 0.0:
@@ -173,7 +175,7 @@ nothing may be played that could earn it back, got True
             return a / b, b
 
 
-def _least(problem: Declared, outcome: int) -> float:
+def _least(problem: Declarations, outcome: int) -> float:
     """The least that an outcome can be under any action, as declared."""
     if outcome < len(problem.observed):
         return float(problem.amount_span[0, outcome])

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 from evenhand.problem.constraints.base import Constraint, Credit, as_curved, credit_in, one_outcome, relative, spans_in
 from evenhand.problem.constraints.sums import Sums
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select, stack
 from evenhand.problem.slack import holds_all, slack
 from evenhand.problem.spans import Spans
@@ -30,7 +30,7 @@ class Region(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stated:
+class Statement:
     """A constraint of a problem, and the rows that it reads there."""
 
     constraint: Constraint
@@ -88,17 +88,17 @@ class Demands(NamedTuple):
     regions: tuple[Region, ...]  # the convex sets that no rows describe
 
     @staticmethod
-    def of(problem: Declared, stated: tuple[Stated, ...]) -> Demands:
+    def of(problem: Declarations, stated: tuple[Statement, ...]) -> Demands:
         rows = stack([select(problem, ()), *(s.rows for s in stated)])
         spans, sums = per_row(stated, lambda s: s.spans), per_row(stated, lambda s: s.spends)
         return Demands(rows, bounds(stated), tuple(spans), tuple(sums), regions(stated))
 
 
-class States(Declared, Protocol):
+class States(Declarations, Protocol):
     """A problem with its constraints."""
 
     @property
-    def stated(self) -> tuple[Stated, ...]:
+    def stated(self) -> tuple[Statement, ...]:
         """One record per constraint."""
 
     @property
@@ -106,7 +106,7 @@ class States(Declared, Protocol):
         """The joint demands of all constraints."""
 
 
-def state(problem: Declared, constraint: Constraint) -> Stated:
+def state(problem: Declarations, constraint: Constraint) -> Statement:
     """Read a constraint in a problem; refuse unknown names, and a limit or a total that is not a number."""
     one, curved = one_outcome(constraint), as_curved(constraint)
     rows, bound = constraint.rows(problem), constraint.bound(problem)
@@ -120,7 +120,7 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
         limit, total = _amounts(constraint, problem.horizon)
     else:
         limit, total = (-float(bound[0]), spans.least) if spans.floors else (float(bound[0]), spans.most)
-    return Stated(
+    return Statement(
         constraint=constraint,
         rows=rows,
         bound=bound,
@@ -148,30 +148,30 @@ def _number(constraint: Constraint, name: str, value: object) -> float:
     return float(value)
 
 
-def per_row(stated: Iterable[Stated], value: Callable[[Stated], T]) -> list[T]:
+def per_row(stated: Iterable[Statement], value: Callable[[Statement], T]) -> list[T]:
     """Return a value of each constraint, once for each of its rows."""
     return [value(s) for s in stated for _ in range(len(s.rows))]
 
 
-def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
+def regions(stated: Iterable[Statement]) -> tuple[Region, ...]:
     """Return the convex sets of constraints that their rows do not describe."""
     return tuple(s.region for s in stated if s.region is not None)
 
 
-def slack_rows(problem: States, stated: Iterable[Stated] | None = None) -> Bools:
+def slack_rows(problem: States, stated: Iterable[Statement] | None = None) -> Bools:
     """Tell which rows of constraints stay within their bounds for all outcomes of plays, `()->(d)`: see `slack`."""
     asked = problem.demands if stated is None else Demands.of(problem, tuple(stated))
     return slack(problem, asked.rows, asked.bound, asked.spans, asked.sums)
 
 
-def tighten(problem: States, margin: float | None) -> tuple[Stated, ...]:
+def tighten(problem: States, margin: float | None) -> tuple[Statement, ...]:
     """Return the constraints of a problem with every convex set less a margin; unchanged without a margin."""
     curved = [(s, as_curved(s.constraint)) for s in problem.stated]
     return tuple(state(problem, c.tightened(margin)) if margin and c is not None else s for s, c in curved)
 
 
 def stated_rows(
-    problem: States, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
+    problem: States, stated: Iterable[Statement] | None = None, margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats]:
     """Return the rows v of constraints and their bounds per round: on average v <= bound, `()->(d)`.
 
@@ -190,7 +190,7 @@ def stated_rows(
     return stack([select(problem, ()), *(s.rows for s in stated)]), bound
 
 
-def bounds(stated: Sequence[Stated], margin: float | Floats = 0.0) -> Floats:
+def bounds(stated: Sequence[Statement], margin: float | Floats = 0.0) -> Floats:
     """Return the bounds of all rows per round, less a margin of what is spent, as for `stated_rows`, `->(d)`."""
     found = [np.zeros(0)]
     if np.shape(margin) not in ((), (len(stated),)):
@@ -204,7 +204,7 @@ def bounds(stated: Sequence[Stated], margin: float | Floats = 0.0) -> Floats:
 
 
 def constraint_rows(
-    problem: States, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
+    problem: States, stated: Iterable[Statement] | None = None, margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats]:
     """Return the same as `stated_rows`, for goals that keep to rows alone; refuse constraints with other parts.
 
@@ -216,7 +216,7 @@ def constraint_rows(
     return stated_rows(problem, stated, margin)
 
 
-def refuse_sets(stated: Iterable[Stated]) -> None:
+def refuse_sets(stated: Iterable[Statement]) -> None:
     """Refuse convex sets that no rows describe."""
     for region in regions(stated):
         expected = "constraints with straight sides here; resolving, fw_dual and bwcr keep to curved sets"
@@ -224,7 +224,7 @@ def refuse_sets(stated: Iterable[Stated]) -> None:
 
 
 def rows_and_sets(
-    problem: States, stated: Iterable[Stated], margin: float | Floats = 0.0
+    problem: States, stated: Iterable[Statement], margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats, tuple[Region, ...]]:
     """Return the rows and bounds of constraints without convex sets, and the sets of the others, `()->(d)`."""
     stated = tuple(stated)

@@ -7,14 +7,14 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 
 
 class Sums(Protocol):
     """Running sums of R replicas at G points of a run; a `Trace` has them."""
 
     @property
-    def problem(self) -> Declared:
+    def problem(self) -> Declarations:
         """The problem, which declares the outcomes and groups."""
 
     @property

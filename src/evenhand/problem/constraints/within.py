@@ -9,10 +9,10 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.norms import Norm, known_norm
+from evenhand.core.norms import Norm, norm_of
 from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums, total
-from evenhand.problem.declarations import Declared
+from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select
 from evenhand.sets import ConvexSet, Intersection
 from evenhand.sets.intersection import parts_of
@@ -58,7 +58,7 @@ class Within:
         if self.within.dim != len(names):
             expected = f"a set of {len(names)} coordinates, one per outcome"
             raise InvalidInput("Within.within", expected, f"{type(self.within).__name__} of {self.within.dim}")
-        object.__setattr__(self, "norm", known_norm("Within.norm", self.norm))
+        object.__setattr__(self, "norm", norm_of("Within.norm", self.norm))
         if self.hard is not None and self.hard is not False:
             expected = "False or None, as no play is sure to keep an average in a set"
             raise InvalidInput("Within.hard", expected, self.hard)
@@ -71,7 +71,7 @@ class Within:
     def label(self) -> str:
         return f"distance of {', '.join(self.outcomes)} from {type(self.within).__name__}"
 
-    def rows(self, problem: Declared) -> Rows:
+    def rows(self, problem: Declarations) -> Rows:
         """One row per inequality that the set states, a combination of outcomes."""
         one = _select(problem, self.outcomes)
         a = self._straight(one)[0]
@@ -79,10 +79,10 @@ class Within:
         names = tuple(_combination(self.outcomes, row) for row in a)
         return replace(one.take(np.array(chosen, np.int64)), names=names, learned=a @ one.learned, known=a @ one.known)
 
-    def bound(self, problem: Declared) -> Floats:
+    def bound(self, problem: Declarations) -> Floats:
         return self._straight(_select(problem, self.outcomes))[1]
 
-    def curved(self, problem: Declared) -> ConvexSet | None:
+    def curved(self, problem: Declarations) -> ConvexSet | None:
         left = [part for part in parts_of(self.within) if not _stated(part, _select(problem, self.outcomes))]
         return None if not left else left[0] if len(left) == 1 else Intersection(tuple(left))
 
@@ -117,7 +117,7 @@ def _stated(part: ConvexSet, one: Rows) -> bool:
     return sides is not None and (alike or bool(((sides[0] != 0.0).sum(1) <= 1).all()))
 
 
-def _select(problem: Declared, outcomes: tuple[str, ...]) -> Rows:
+def _select(problem: Declarations, outcomes: tuple[str, ...]) -> Rows:
     for name in outcomes:
         problem.row(name, "Within.outcomes")
     return select(problem, outcomes)

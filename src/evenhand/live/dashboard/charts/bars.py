@@ -9,16 +9,16 @@ from evenhand.report.drawing import (
     NARROW,
     Svg,
     axes,
-    both,
     box,
     brief,
-    fitting,
     frame,
-    labelled,
     line,
+    shorten,
     svg,
     text,
     ticks,
+    two_widths,
+    with_texts,
 )
 
 _HEIGHT = 160.0
@@ -38,14 +38,14 @@ def histogram(about: str, counts: Sequence[int]) -> Svg:
     def draw(width: float) -> Svg:
         at = frame(width, (0.0, 1.0), (0.0, high), _HEIGHT, [brief(y) for y in ys])
         wide = (at.right - at.left) / len(counts)
-        parts = axes(at, labelled([0.0, 0.25, 0.5, 0.75, 1.0]), labelled(ys))
+        parts = axes(at, with_texts([0.0, 0.25, 0.5, 0.75, 1.0]), with_texts(ys))
         for i, count in enumerate(counts):
             if count:
                 top = min(at.y(count), at.bottom - 1.0)  # a single count stays visible
                 parts.append(box("bar", at.left + i * wide + 0.75, top, wide - 1.5, at.bottom - top))
         return svg(about, width, _HEIGHT, parts)
 
-    return both(draw)
+    return two_widths(draw)
 
 
 def bars(about: str, chances: Sequence[tuple[str, float, bool, str]]) -> Svg:
@@ -61,13 +61,13 @@ def bars(about: str, chances: Sequence[tuple[str, float, bool, str]]) -> Svg:
         room, parts = width - left - 7 * LETTER, []
         for i, (name, chance, played, words) in enumerate(chances):
             y = 2.0 + i * _ROW
-            parts.append(text(0.0, y + 15, fitting(name, left - 8), "label strong" if played else "label"))
+            parts.append(text(0.0, y + 15, shorten(name, left - 8), "label strong" if played else "label"))
             parts.append(box("ground", left, y + 4, room, _ROW - 8))
             parts.append(box("bar played" if played else "bar", left, y + 4, room * chance, _ROW - 8))
             parts.append(text(width, y + 15, words, "label", "end"))
         return svg(about, width, height, parts)
 
-    return both(draw)
+    return two_widths(draw)
 
 
 def signed_bars(about: str, amounts: Sequence[tuple[str, float, str]]) -> Svg:
@@ -84,7 +84,7 @@ def signed_bars(about: str, amounts: Sequence[tuple[str, float, str]]) -> Svg:
         middle, parts = left + half, []
         for i, (name, amount, words) in enumerate(amounts):
             y, long = 2.0 + i * _ROW, half * abs(amount) / most
-            parts.append(text(0.0, y + 15, fitting(name, left - 8), "label"))
+            parts.append(text(0.0, y + 15, shorten(name, left - 8), "label"))
             parts.append(box("ground", left, y + 4, 2 * half, _ROW - 8))
             kind, start = ("bar", middle) if amount >= 0.0 else ("bar less", middle - long)
             parts.append(box(kind, start, y + 4, long, _ROW - 8))
@@ -92,4 +92,4 @@ def signed_bars(about: str, amounts: Sequence[tuple[str, float, str]]) -> Svg:
         parts.append(line("total", middle, 2.0, middle, height - 2.0))
         return svg(about, width, height, parts)
 
-    return both(draw)
+    return two_widths(draw)

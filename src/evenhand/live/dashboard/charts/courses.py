@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.live.dashboard.charts.horizontal_axis import Across
-from evenhand.report.drawing import Svg, axes, both, box, brief, frame, labelled, line, svg, ticks
+from evenhand.live.dashboard.charts.horizontal_axis import HorizontalAxis
+from evenhand.report.drawing import Svg, axes, box, brief, frame, line, svg, ticks, two_widths, with_texts
 
 _HEIGHT = 180.0
 Course = Sequence[tuple[float, float]]  # rounds, or days after the start, and values
@@ -31,11 +31,11 @@ class Spending:
     plan: Course
 
 
-def pace(about: str, budget: Spending, across: Across) -> Svg:
+def pace(about: str, budget: Spending, across: HorizontalAxis) -> Svg:
     """Draw a budget: spent, held, the plan, and the projection at the current pace.
 
     >>> half = Spending(spent=[(5, 2.0)], held=0.5, total=4.0, projected=4.0, plan=[(0, 0), (10, 4)])
-    >>> pace("half is spent", half, Across(last=10.0)).count("<polyline")
+    >>> pace("half is spent", half, HorizontalAxis(last=10.0)).count("<polyline")
     4
     """
     spent, held, total, projected = budget.spent, budget.held, budget.total, budget.projected
@@ -47,7 +47,7 @@ def pace(about: str, budget: Spending, across: Across) -> Svg:
     def draw(width: float) -> Svg:
         at = frame(width, (0.0, across.last), (low, high), _HEIGHT, [brief(y) for y in ys])
         level = at.y(total)
-        parts = axes(at, across.marks(), labelled(ys))
+        parts = axes(at, across.marks(), with_texts(ys))
         parts.append(line("total", at.left, level, at.right, level))
         parts.append(f'<polyline class="plan" points="{at.points(budget.plan)}"/>')
         course = [(0.0, 0.0), *spent]
@@ -61,13 +61,13 @@ def pace(about: str, budget: Spending, across: Across) -> Svg:
         parts.append(f'<circle class="now" cx="{at.x(now):.1f}" cy="{at.y(last):.1f}" r="3.5"/>')
         return svg(about, width, _HEIGHT, parts)
 
-    return both(draw)
+    return two_widths(draw)
 
 
-def course(about: str, values: Course, across: Across, reference: float | None = None) -> Svg:
+def course(about: str, values: Course, across: HorizontalAxis, reference: float | None = None) -> Svg:
     """Draw a number beside a reference; the first tenth of the axis does not set the scale.
 
-    >>> course("it rises", [(1, 0.1), (2, 0.2)], Across(last=2.0), reference=0.15).count('class="reference"')
+    >>> course("it rises", [(1, 0.1), (2, 0.2)], HorizontalAxis(last=2.0), reference=0.15).count('class="reference"')
     2
     """
     settled = [y for x, y in values if x >= 0.1 * across.last]
@@ -79,7 +79,7 @@ def course(about: str, values: Course, across: Across, reference: float | None =
 
     def draw(width: float) -> Svg:
         at = frame(width, (0.0, across.last or 1.0), (low, high), _HEIGHT, [brief(y) for y in ys])
-        parts = axes(at, across.marks(), labelled(ys))
+        parts = axes(at, across.marks(), with_texts(ys))
         if reference is not None:
             parts.append(line("reference", at.left, at.y(reference), at.right, at.y(reference)))
         inside = [low <= y <= high for _, y in values]
@@ -90,4 +90,4 @@ def course(about: str, values: Course, across: Across, reference: float | None =
             parts.append(f'<circle class="now" cx="{at.x(x):.1f}" cy="{at.y(y):.1f}" r="3.5"/>')
         return svg(about, width, _HEIGHT, parts)
 
-    return both(draw)
+    return two_widths(draw)

@@ -12,14 +12,14 @@ from evenhand.report.drawing import (
     Frame,
     Svg,
     axes,
-    both,
     box,
-    fitting,
-    labelled,
     line,
+    shorten,
     svg,
     text,
     ticks,
+    two_widths,
+    with_texts,
 )
 
 _ROW = 24.0
@@ -44,7 +44,7 @@ def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: floa
     least, most = min(numbers, default=0.0), max(numbers, default=0.0)
     room = 0.15 * (most - least) or 0.15 * abs(most) or 1.0
     least, most = least - room, most + room
-    written = LETTER * max([len(_shown(v)) for _, v in values], default=1)
+    written = LETTER * max([len(_format(v)) for _, v in values], default=1)
     slack = 1e-9 * max(abs(low) if math.isfinite(low) else 0.0, abs(high) if math.isfinite(high) else 0.0, 1.0)
 
     def draw(width: float) -> Svg:
@@ -65,12 +65,12 @@ def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: floa
         parts += [line("edge", at.x(z), at.top, at.x(z), at.bottom) for z in (low, high) if math.isfinite(z)]
         if middle is not None:
             parts.append(line("plan", at.x(middle), at.top, at.x(middle), at.bottom))
-        parts += axes(at, labelled(ticks(least, most, 4)), [])
+        parts += axes(at, with_texts(ticks(least, most, 4)), [])
         for i, (name, value) in enumerate(values):
             y = at.top + (i + 0.5) * _ROW
             parts.append(line("grid", at.left, y, at.right, y))
-            parts.append(text(0.0, y + 4, fitting(name, label - 8), "label"))
-            parts.append(text(width, y + 4, _shown(value), "label", "end"))
+            parts.append(text(0.0, y + 4, shorten(name, label - 8), "label"))
+            parts.append(text(width, y + 4, _format(value), "label", "end"))
             if not math.isfinite(value):
                 continue
             if low - slack <= value <= high + slack:
@@ -79,8 +79,8 @@ def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: floa
                 parts.append(box("missed", at.x(value) - 5, y - 5, 10, 10))
         return svg(about, width, height, parts)
 
-    return both(draw)
+    return two_widths(draw)
 
 
-def _shown(value: float) -> str:
+def _format(value: float) -> str:
     return "–" if math.isnan(value) else amount(value)

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from evenhand.report.drawing import labelled, ticks
+from evenhand.report.drawing import ticks, with_texts
 
 _HOURS = (1, 3, 6, 12, 24, 48, 96, 168, 336, 672, 1344, 2688, 5376)
 _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Across:
+class HorizontalAxis:
     """The numbers from 0 to `last`: rounds, or days after a start.
 
-    >>> Across(last=1000.0).marks(2)
+    >>> HorizontalAxis(last=1000.0).marks(2)
     [(0.0, 'round 0'), (500.0, '500'), (1000.0, '1k')]
-    >>> Across(last=4.0, start=datetime(2026, 12, 30, 18)).marks(5)
+    >>> HorizontalAxis(last=4.0, start=datetime(2026, 12, 30, 18)).marks(5)
     [(0.25, '31 Dec'), (1.25, '1 Jan'), (2.25, '2 Jan'), (3.25, '3 Jan')]
     """
 
@@ -28,7 +28,7 @@ class Across:
     def marks(self, most: int = 5) -> list[tuple[float, str]]:
         """Return round numbers, or dates, with their texts; about `most` at most."""
         if self.start is None:
-            found = labelled(ticks(0.0, self.last, most))
+            found = with_texts(ticks(0.0, self.last, most))
             return [(x, f"round {words}" if i == 0 else words) for i, (x, words) in enumerate(found)]
         return list(_dates(self.start, self.last, most))
 

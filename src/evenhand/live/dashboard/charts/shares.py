@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.live.dashboard.charts.horizontal_axis import Across
-from evenhand.report.drawing import Svg, axes, both, frame, svg
+from evenhand.live.dashboard.charts.horizontal_axis import HorizontalAxis
+from evenhand.report.drawing import Svg, axes, frame, svg, two_widths
 
 _HEIGHT = 180.0
 HUES = 7  # classes of colours, the last one for all others
 
 
-def shares(about: str, parts_of: Sequence[Sequence[int]], ends: Sequence[float], across: Across) -> Svg:
+def shares(about: str, parts_of: Sequence[Sequence[int]], ends: Sequence[float], across: HorizontalAxis) -> Svg:
     """Draw stacked shares of plays, the first at the bottom.
 
     Args:
@@ -20,7 +20,7 @@ def shares(about: str, parts_of: Sequence[Sequence[int]], ends: Sequence[float],
         ends: the end of each span on the axis.
         across: the axis.
 
-    >>> shares("two actions", [[1, 1], [2, 0]], [2, 4], Across(last=4.0)).count("<path")
+    >>> shares("two actions", [[1, 1], [2, 0]], [2, 4], HorizontalAxis(last=4.0)).count("<path")
     4
     """
     edges = [0.0, *ends]
@@ -43,4 +43,4 @@ def shares(about: str, parts_of: Sequence[Sequence[int]], ends: Sequence[float],
         grid = axes(at, across.marks(), [(0.0, "0%"), (0.5, "50%"), (1.0, "100%")])
         return svg(about, width, _HEIGHT, [*grid, *drawn])
 
-    return both(draw)
+    return two_widths(draw)

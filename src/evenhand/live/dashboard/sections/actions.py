@@ -7,7 +7,7 @@ import numpy as np
 from evenhand.core.texts import count
 from evenhand.live.dashboard.axis import Axis
 from evenhand.live.dashboard.charts import HUES, histogram, shares
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.tally import BINS, RARE, Tally
 from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, label, percent
@@ -17,17 +17,17 @@ _FEW = 8  # actions that are not folded
 
 def actions(now: Readings) -> Section:
     """Show actions over time and the probabilities of the plays."""
-    over_time = _over_time(now.campaign, now.tally, _order(now.campaign, now.tally), now.axis)
+    over_time = _course_of_actions(now.campaign, now.tally, _order(now.campaign, now.tally), now.axis)
     return Section(name="actions", title="Actions", cards=[over_time, _probabilities(now.tally)])
 
 
-def _order(campaign: Watched, tally: Tally) -> list[str | None]:
+def _order(campaign: CampaignView, tally: Tally) -> list[str | None]:
     """All actions, the most played first, and playing nothing where it came to that."""
     names = [*campaign.policy.problem.actions, *([None] if tally.played[None] else [])]
     return sorted(names, key=lambda name: -tally.played[name])
 
 
-def _over_time(campaign: Watched, tally: Tally, order: list[str | None], axis: Axis) -> Card:
+def _course_of_actions(campaign: CampaignView, tally: Tally, order: list[str | None], axis: Axis) -> Card:
     """Chart the actions over time; the most played have a colour each, all others share one."""
     names: list[str | None] = [*campaign.policy.problem.actions, None]
     columns = {name: i for i, name in enumerate(names)}
@@ -41,14 +41,14 @@ def _over_time(campaign: Watched, tally: Tally, order: list[str | None], axis: A
     shown = [label(name) for name in single] + (["all others"] if others else [])
     whole = max(sum(tally.played.values()), 1)
     said = ", ".join(f"{label(name)} {percent(tally.played[name] / whole)}" for name in order[:HUES])
-    lines = [(axis.written(x), *(f"{n:,}" for n in row)) for x, row in zip(axis.ends, counted, strict=True)]
+    lines = [(axis.format(x), *(f"{n:,}" for n in row)) for x, row in zip(axis.ends, counted, strict=True)]
     return Card(
         name="actions-over-time",
         title="Actions over time",
         summary="Shares of plays, in spans of equally many rounds. Probabilities are means where an action was played.",
-        chart=shares(f"shares of plays over the rounds: {said}", counted, axis.ends, axis.across()),
+        chart=shares(f"shares of plays over the rounds: {said}", counted, axis.ends, axis.horizontal()),
         keys=[Key(f"hue{min(i, HUES - 1)}", name) for i, name in enumerate(shown)],
-        tables=[*_plays(order, tally), Table((axis.unit, *shown), lines, title=axis.over)],
+        tables=[*_plays(order, tally), Table((axis.unit, *shown), lines, title=axis.table_title)],
         wide=True,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from evenhand.live.dashboard.axis import Axis
-from evenhand.live.dashboard.interface import Watched
+from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Section
 from evenhand.policy.status import Status
@@ -15,7 +15,7 @@ from evenhand.policy.status import Status
 class Readings(NamedTuple):
     """A campaign as its page shows it, at one moment."""
 
-    campaign: Watched
+    campaign: CampaignView
     status: Status
     tally: Tally
     linked: bool  # whether a server answers links

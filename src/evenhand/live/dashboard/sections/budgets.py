@@ -8,7 +8,7 @@ from evenhand.live.dashboard.axis import Axis
 from evenhand.live.dashboard.charts import Spending, bars, pace
 from evenhand.live.dashboard.plans import Plan, pace_of, plan_of
 from evenhand.live.dashboard.sections.base import Readings
-from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, paired, percent
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, pair, percent
 from evenhand.policy.status import Account
 
 _BARS, _FEW = 14, 10  # spans in the chart, and in the table beside it
@@ -23,7 +23,7 @@ def budgets(now: Readings) -> Section | None:
     timed = problem.until is not None or bool(spans)
     plan = "follows the forecast and the allowances" if timed else "spends evenly over the rounds"
     note = f"The plan {plan}; pace is spent / plan. Held is the worst case of outcomes that are still to come."
-    return Section(name="budgets", title="Budgets", cards=[*courses, *paired(spans)], note=note) if courses else None
+    return Section(name="budgets", title="Budgets", cards=[*courses, *pair(spans)], note=note) if courses else None
 
 
 def _budget(i: int, a: Account, now: Readings, planned: Plan, axis: Axis) -> Card:
@@ -33,7 +33,7 @@ def _budget(i: int, a: Account, now: Readings, planned: Plan, axis: Axis) -> Car
     words = f"{digits(a.spent)} of {digits(a.total)} spent. "
     if end is not None:
         words += f"At this pace {digits(end)} at the end, {percent(end / a.total)} of the total"
-        if planned.even and so_far > 1.0:
+        if planned.is_even and so_far > 1.0:
             words += f": it is used up {axis.about(axis.last / so_far)}" if a.hard else ": more than the budget"
         words += "."
     rows = [
@@ -50,8 +50,8 @@ def _budget(i: int, a: Account, now: Readings, planned: Plan, axis: Axis) -> Car
     by_time = problem.until is not None
     planned_at = [planned.at(x) for x in (axis.ends if by_time else axis.rounds)]
     if course is not None:
-        lines = [(axis.written(x), *map(digits, z)) for x, *z in zip(axis.ends, course, planned_at, strict=True)]
-        tables.append(Table((axis.unit, "spent", "plan"), lines, title=axis.over))
+        lines = [(axis.format(x), *map(digits, z)) for x, *z in zip(axis.ends, course, planned_at, strict=True)]
+        tables.append(Table((axis.unit, "spent", "plan"), lines, title=axis.table_title))
     drawn = list(zip(planned.times.tolist(), planned.amounts.tolist(), strict=True))
     if axis.last > planned.times[-1]:  # decisions after the end have the whole of it to spend
         drawn.append((axis.last, float(planned.amounts[-1])))
@@ -71,7 +71,7 @@ def _budget(i: int, a: Account, now: Readings, planned: Plan, axis: Axis) -> Car
                 projected=end,
                 plan=drawn,
             ),
-            axis.across(axis.last),
+            axis.horizontal(axis.last),
         ),
         keys=[*keys, Key("held", "held")] if a.held else keys,
         tables=tables,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from evenhand.live.dashboard.counts import LATEST
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.view import Card, Section, Table, percent
-from evenhand.live.fold.cases import ranged
+from evenhand.live.fold.cases import ranged_features
 
 
 def cases(now: Readings) -> Section | None:
     """Show how many values counted as others, by feature; None if features have no ranges."""
-    names, clipped = ranged(now.campaign.encoder), now.tally.clipped
+    names, clipped = ranged_features(now.campaign.encoder), now.tally.clipped
     if not names:
         return None
     lately = {name: (n, whole) for name, n, whole in clipped.latest()}

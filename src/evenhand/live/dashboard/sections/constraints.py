@@ -6,14 +6,14 @@ import math
 
 from evenhand.live.dashboard.charts import dots
 from evenhand.live.dashboard.sections.base import Readings
-from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, paired
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, pair
 from evenhand.policy.standings import Standing
 from evenhand.policy.status import Status
 
 
 def constraints(now: Readings) -> Section | None:
     """Show every constraint that is not a budget, by group if it compares groups."""
-    cards = paired([_constraint(i, name, now.status) for i, name in enumerate(now.status.standings)])
+    cards = pair([_constraint(i, name, now.status) for i, name in enumerate(now.status.standings)])
     return Section(name="constraints", title="Fairness and limits", cards=cards) if cards else None
 
 

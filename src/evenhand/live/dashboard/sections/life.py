@@ -20,7 +20,7 @@ def life(now: Readings) -> Section | None:
         f"Patience is {duration(settings.patience)}; decisions that expire are treated as {settings.on_expiry!r} says."
     )
     if settings.retention != "off":
-        words += f" Cases and keys are {settings.lasting}."
+        words += f" Cases and keys are {settings.retention_text}."
     tables = [Table(head, rows, texts=True)]
     card = Card(name="changes", title="The last 20 changes, the newest first", summary=words, tables=tables, wide=True)
     return Section(name="life", title="The life of the campaign", cards=[card])

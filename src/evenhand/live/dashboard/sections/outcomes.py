@@ -8,7 +8,7 @@ from evenhand.live.dashboard.charts import course
 from evenhand.live.dashboard.contrast import TOO_FEW, contrast, is_few
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, duration, interval, paired, percent, signed
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, duration, interval, pair, percent, signed
 from evenhand.policy.status import Status
 
 _MOST = 8  # prices that are not folded
@@ -16,8 +16,8 @@ _MOST = 8  # prices that are not folded
 
 def outcomes(now: Readings) -> Section:
     """Show the objective, the counts of timely, late and missing outcomes, prices, and the notes of the model."""
-    small = paired([*_came(now.status, now.tally)])
-    cards = [_objective(now), *_held_out(now.status, now.tally), *small, *_model(now.status)]
+    small = pair([*_came(now.status, now.tally)])
+    cards = [_objective(now), *_holdout(now.status, now.tally), *small, *_model(now.status)]
     return Section(name="outcomes", title="Outcomes", cards=cards)
 
 
@@ -25,7 +25,9 @@ def _objective(now: Readings) -> Card:
     problem, status, tally, axis = now.campaign.policy.problem, now.status, now.tally, now.axis
     values = [(x, y) for x, y in zip(axis.ends, tally.objectives(), strict=True) if y is not None]
     beside, rows = contrast(problem, status, tally), [("so far", digits(status.objective))]
-    words = f"Averages are over the {count(tally.arrived(), 'decision')} that count: those with their outcomes. "
+    words = (
+        f"Averages are over the {count(tally.n_with_outcomes(), 'decision')} that count: those with their outcomes. "
+    )
     if beside is None:
         words += "There is no reference: rounds at random with outcomes, and others, are needed for one."
     else:
@@ -41,21 +43,21 @@ def _objective(now: Readings) -> Card:
     tables = [Table(("per round", "average"), rows)]
     if not values:
         return Card(name="objective", title=title, summary=words, tables=tables, wide=True)
-    lines = [(axis.written(x), digits(y)) for x, y in values]
+    lines = [(axis.format(x), digits(y)) for x, y in values]
     reference = None if beside is None else beside.reference
     text = "" if beside is None else f"; {digits(reference)} {beside.of}"
     return Card(
         name="objective",
         title=title,
         summary=words,
-        chart=course(f"objective: {digits(status.objective)} so far{text}", values, axis.across(), reference),
+        chart=course(f"objective: {digits(status.objective)} so far{text}", values, axis.horizontal(), reference),
         keys=[Key("spent", "so far"), *([Key("reference", beside.of)] if beside is not None else [])],
-        tables=[*tables, Table((axis.unit, "objective"), lines, title=axis.over)],
+        tables=[*tables, Table((axis.unit, "objective"), lines, title=axis.table_title)],
         wide=True,
     )
 
 
-def _held_out(status: Status, tally: Tally) -> list[Card]:
+def _holdout(status: Status, tally: Tally) -> list[Card]:
     """Rounds held out beside the others, a line per outcome; none where no round is held out."""
     if not status.held_out:
         return []
