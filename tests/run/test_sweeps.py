@@ -110,7 +110,9 @@ def test_what_has_finished_is_read_and_not_run_again(alone, tmp_path, monkeypatc
     eh.sweep(some, ("rides", "tolerance"), half, replicas=3, seed=4, out=tmp_path, progress=False)
     assert len(list(tmp_path.glob("*.npz"))) == 4
     run, whole = [], sweeps.simulate_here
-    monkeypatch.setattr(sweeps, "simulate_here", lambda policy, *a, **k: run.append(policy.name) or whole(policy, *a, **k))
+    monkeypatch.setattr(
+        sweeps, "simulate_here", lambda policy, *a, **k: run.append(policy.name) or whole(policy, *a, **k)
+    )
     same(eh.sweep(some, ("rides", "tolerance"), GRID, replicas=3, seed=4, out=tmp_path, progress=False), alone)
     assert run == ["resolving", "uniform"] * 2
     same(eh.sweep(some, ("rides", "tolerance"), GRID, replicas=3, seed=4, out=tmp_path, progress=False), alone)
