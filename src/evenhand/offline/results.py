@@ -145,7 +145,7 @@ def use_cell(used: Estimate, sure: float) -> str:
 def in_band(name: str, estimate: Estimate, errors: float, count: int) -> Interval:
     """Return an estimate with the interval that holds for several at once, by the standard errors of `Bands`.
 
-    >>> in_band("mens", Estimate(0.1, 0.01), 3.0, 5).said
+    >>> in_band("mens", Estimate(0.1, 0.01), 3.0, 5).text
     '+0.1000 (95 % for all 5 at once: +0.0700 to +0.1300)'
     """
     return Interval(name, estimate.value, *estimate.within(errors), coverage(count))
