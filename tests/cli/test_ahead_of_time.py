@@ -15,7 +15,7 @@ from evenhand.run.ahead_of_time import common, kernel_folder, warm
 EMAIL = str(Path(__file__).parents[2] / "examples" / "email.toml")
 SERVICE = """
 import evenhand as eh
-from evenhand.run.ahead_of_time import compiled
+from evenhand.run.ahead_of_time import n_compiled
 problem = eh.Problem(
     actions=("none", "letter", "call", "visit"),
     features=(eh.Numeric("age", 18, 90), eh.Numeric("income", 0, 9), eh.Categorical("channel", ("web", "phone"))),
@@ -34,7 +34,7 @@ for i in range(30):
     if decision.action is not None:
         policy.observe(state, decision, {"answer": 1})
 policy.status(state)
-print(compiled())
+print(n_compiled())
 """
 
 
@@ -86,10 +86,10 @@ for locator in (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator, ca
     locator.from_function = classmethod(lambda cls, function, path: None)
 from numpy import zeros
 from evenhand.policy.entries import first_misfit
-from evenhand.run.ahead_of_time import kept_in
+from evenhand.run.ahead_of_time import kernel_folder
 print(first_misfit(zeros(2), zeros(2) > 0))
 try:
-    kept_in()
+    kernel_folder()
 except Exception as error:
     print(error)
 """

@@ -242,7 +242,7 @@ FORK = """
 import os, threading, time
 import numpy as np
 from evenhand.core.kernel import Outlook, compile_in_background, kernel
-from evenhand.policy.entries import fitting, first_misfit, take_prices
+from evenhand.policy.entries import first_misfit, take_prices
 
 (beside := compile_in_background()).__enter__()
 x, o = np.zeros(2), np.zeros(2, bool)

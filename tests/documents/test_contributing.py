@@ -54,7 +54,7 @@ DEAR = "postgresql or no_code_asks or every_recipe_keeps"  # a server, every fil
 BY_NAME = """
 from evenhand.choices.base import Choice
 from evenhand.core.arguments import kinds
-from evenhand.core.registry import exported
+from evenhand.core.registry import exports
 from evenhand.live.stores import opening
 from evenhand.models.base import Model
 from evenhand.objectives import Objective
@@ -62,7 +62,7 @@ from evenhand.logs.problem_file import constraint_kinds
 from evenhand.sets import ConvexSet
 
 files = {hint.__name__: kinds(hint) for hint in (Choice, Model, Objective, ConvexSet)}
-files |= {"constraint": constraint_kinds(), "recipe": exported("evenhand.recipes"), "store": opening.kinds()}
+files |= {"constraint": constraint_kinds(), "recipe": exports("evenhand.recipes"), "store": opening.kinds()}
 wanted = "play_last", "same_for_all", "on_target", "orthant", "at_most", "in_turn", "process"
 for (kind, names), name in zip(files.items(), wanted, strict=True):
     assert name in names, (kind, name)

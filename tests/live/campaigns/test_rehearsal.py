@@ -18,7 +18,7 @@ from pathlib import Path
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.http import app
-from evenhand.run.ahead_of_time import compiled
+from evenhand.run.ahead_of_time import n_compiled
 from tests.live.http_campaign import serving
 
 problem, store = sys.argv[1], f"sqlite:///{sys.argv[2]}"
@@ -48,7 +48,7 @@ with serving(app(campaign, token="a long enough token")) as client:
     post("/decide", {"key": "after", "case": case(7)})
     post("/switch", {"problem": Path(problem).read_text().replace("rate = 0.3", "rate = 0.2"), "by": "ada", "why": "x"})
     post("/decide", {"key": "switched", "case": case(7)})
-print(compiled())
+print(n_compiled())
 """
 
 

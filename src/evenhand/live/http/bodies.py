@@ -312,14 +312,14 @@ class _Decide:
     frozen: bool
 
     def __call__(self, verbs: Verbs) -> dict[str, Any]:
-        return self.answer(verbs.decide_plain(self.request(verbs), self.key))
+        return self.result(verbs.decide_plain(self.request(verbs), self.key))
 
     def request(self, verbs: Verbs) -> dict[str, Any]:
         """Return the request; refuse known outcomes that a client may not state."""
         refuse(verbs, self.plain["case"], self.plain.get("known"), self.accepted)
         return self.plain
 
-    def answer(self, said: Reply) -> dict[str, Any]:
+    def result(self, said: Reply) -> dict[str, Any]:
         """Return the answer."""
         return said.to_dict()
 
