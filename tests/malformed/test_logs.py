@@ -19,7 +19,7 @@ from tests.rows import for_each
 ONE_ROW = "\n".join([*(z for z in LINES if ",B," not in z), "30,north,B,1,0.3"]).encode()
 UNSTATED = swap("[propensity]\nconstant = 0.333333\n", "")
 OPEN = PROBLEM.replace("constant = 0.333333", 'column = "?"')
-FLOOR = PROBLEM + '\n[[floor]]\noutcome = "visit"\nrate = 0.1\n'
+FLOOR = PROBLEM + '\n[[floor]]\noutcome = "visit"\nrate = 0.999\n'
 LIST = "age,town\n30,north\n41,south\n"
 
 
@@ -121,7 +121,7 @@ FAULTS = {
     "assign: too small a budget for the holdout": Fault(
         f"{ASSIGN} --budget 0 --holdout 0.5", "which the cheapest actions and the holdout cost",
     ),
-    "assign: a floor": Fault(ASSIGN, "constraints: expected budgets, and parities between groups", problem=FLOOR),
+    "assign: a floor beyond reach": Fault(ASSIGN, "no list keeps to visit per case, at least 0.999", problem=FLOOR),
     "assign: over the log": Fault(ASSIGN.replace("OUT", "LOG"), "out: expected a file other than those that are read"),
     "assign: over the problem": Fault(ASSIGN.replace("OUT", "PROBLEM"), "out: expected a file other than those"),
     "assign: no folder": Fault(ASSIGN.replace("OUT", "no/where.csv"), "out: expected a file in an existing folder"),
