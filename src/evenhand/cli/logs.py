@@ -215,6 +215,8 @@ def _value(o: argparse.Namespace) -> int:
     log_of = None if o.served is not None and not is_store(o.log) else o.campaign  # else it names that of --served
     with Work("value"):
         evidence = Evidence.read(source_of(o.log, log_of), o.problem)
+        if o.for_whom:
+            evidence.refuse_weights("--for-whom")
         if o.out is not None:
             writable(o.out)
         found = value(

@@ -334,6 +334,8 @@ _PLAIN = (
     Key("time", "The column of the times of cases, in whose order rows are read.", TEXT),
     Key("cluster", "The column of whom rows are about, such as a customer, whose rows are not independent.", TEXT, None,
         "each row is"),
+    Key("weight", "The column of how many cases a row counts as, in any unit, as in a log of some of the cases.", TEXT,
+        None, "all rows count alike"),
     Key("outside", "What is done with rows whose action, propensity or outcome cannot be used.", within=(
         Key("COLUMN", "Dropped, or an outcome clipped to its range, and a check counts them; or the log refused.",
             choice(DROP, CLIP, REFUSE), REFUSE, f'"{REFUSE}"'),

@@ -84,6 +84,7 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         withdrawn=root.get("withdrawn"),
         time=root.get("time"),
         cluster=root.get("cluster"),
+        weight=root.get("weight"),
         outside=root.table("outside").each(),
         allow_bad=root.get("allow_bad"),
         log_weight=root.get("log_weight"),

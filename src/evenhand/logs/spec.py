@@ -69,6 +69,7 @@ class Spec:
             from a log, leaves it out (`untimed`).
         cluster: the column whose rows of the same value belong together, such as those of a customer; None where each
             row stands for itself.
+        weight: the column of how many cases each row counts as, in any unit; None where all count alike.
         outside: by column of the action, the propensity or an outcome, what is done with rows in which it cannot be
             used: "refuse", "drop", or "clip" for an outcome beyond its range.
         allow_bad: the largest fraction of rows that may be left out.
@@ -107,6 +108,7 @@ class Spec:
     withdrawn: tuple[str, ...] = ()
     time: str | None = None
     cluster: str | None = None
+    weight: str | None = None
     outside: Mapping[str, str] = field(default_factory=dict)
     allow_bad: float = 0.01
     log_weight: float = 1.0
@@ -131,6 +133,9 @@ class Spec:
         if self.cluster is not None and self.cluster in {self.action, self.propensity, *self.columns.values()}:
             expected = "a column of whom rows are about"
             raise InvalidInput("cluster", expected, f"the action, propensity or outcome {self.cluster!r}")
+        if self.weight is not None and self.weight in {self.action, self.propensity, self.cluster}:
+            expected = "a column of how many cases each row counts as"
+            raise InvalidInput("weight", expected, f"the action, propensity or cluster {self.weight!r}")
         for name in before & {self.action, *self.columns.values()}:
             raise InvalidInput("features and groups", "columns known before acting", f"the action or outcome {name!r}")
         for name in {*self.known_columns} & {self.action, *self.columns.values()}:
@@ -246,7 +251,7 @@ class Spec:
         found |= {column: f"outcomes.{name}" for name, by in self.by_case.items() for column in by.values()}
         found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
         found |= {g.column: f"groups.{name}" for name, g in self.groups.items()}
-        stated = {self.time: "time", self.cluster: "cluster"}
+        stated = {self.time: "time", self.cluster: "cluster", self.weight: "weight"}
         return {column: key for column, key in stated.items() if column is not None} | found
 
     @property
@@ -266,6 +271,7 @@ class Spec:
         texts = {column for name, column in self.columns.items() if name in self.values}
         found = ({*self.numeric, *self.known_columns, *self.columns.values()} - {*self.dates}) - texts
         found |= {self.propensity} if isinstance(self.propensity, str) else set()
+        found |= {self.weight} if self.weight is not None else set()
         found |= {self.time} if self.time is not None and self.since is None else set()
         return frozenset(
             found - {self.action, self.cluster, *self.categorical, *(g.column for g in self.groups.values())}

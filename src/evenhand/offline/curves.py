@@ -96,6 +96,7 @@ def curve(
     [('targeted', [0.25, 0.5]), ('only letter', [0.13, 0.38])]
     """
     evidence = evidence_of(log, problem)
+    evidence.refuse_weights("curve")
     check_seed(seed)
     limit = limit_of(evidence)
     if limit is None:

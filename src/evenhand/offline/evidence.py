@@ -152,6 +152,12 @@ class Evidence:
     def rows(self) -> int:
         return len(self.actions)
 
+    def refuse_weights(self, where: str) -> None:
+        """Raise InvalidInput if rows have weights, which count in `value` alone."""
+        if self.clusters.weights is not None:
+            column = None if self.spec is None else self.spec.weight
+            raise InvalidInput(f"{self.problem_file}: weight", f"none in {where}, where all rows count alike", column)
+
     @cached_property
     def clusters(self) -> Clusters:
         """The clusters of the rows; each row is one where none are declared."""
@@ -193,7 +199,8 @@ class Evidence:
         members, found = members_of(self.clusters.numbers, min(folds, self.clusters.count), seed), []
         for m, _ in enumerate(self.problem.learned):
             needed = self._needed(m, members)
-            asked = Asked(self.features, self.actions, self.outcomes[:, m], members, model, needed)
+            weights = self.clusters.weights
+            asked = Asked(self.features, self.actions, self.outcomes[:, m], members, model, needed, weights)
             found.append((needed, fold_models(asked)))
         return Models(members, tuple(found))
 

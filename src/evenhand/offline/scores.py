@@ -203,7 +203,7 @@ class Average(NamedTuple):
     @staticmethod
     def of(terms: Floats, clusters: Clusters | None = None) -> Average:
         """The mean of terms, `(N)->`."""
-        mean = float(terms.mean())
+        mean = float(terms.mean()) if clusters is None else clusters.mean(terms)
         return Average.by(mean, terms - mean, clusters)
 
     @staticmethod
