@@ -129,7 +129,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     for a, action in enumerate(_names(spec)):
         if action not in absent and not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
-    lasting = spec.lasting(len(columns), len(propensities) * float(propensities.min()))
+    least = 1.0 if spec.estimated else float(propensities.min())
+    lasting = spec.lasting(len(columns), len(propensities) * least)
     notes += _totals(spec, lasting, len(columns))
     spec = lasting
     groups, levels = _groups(spec, kept, name, weights)

@@ -308,6 +308,8 @@ PROPENSITY = (
     Key("column", "The column of the probability with which the logged action was drawn.", TEXT),
     Key("constant", "The same probability for all rows, or one per action, such as { mail = 0.1, control = 0.9 }.",
         either("a number in (0, 1], or a table of them by action", _SHARE, NUMBERS)),
+    Key("estimated", "Whether it is estimated from the features, as no column states it; results say so.",
+        of_hint(bool), False, "false"),
     Key(
         "unchecked",
         "Whether probabilities are used that are far from the shares of the log.",

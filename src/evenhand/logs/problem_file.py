@@ -62,6 +62,7 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         actions=_actions(action),
         action=action.get("column"),
         propensity=_propensity(root.table("propensity")),
+        estimated=root.table("propensity").get("estimated"),
         unchecked=root.table("propensity").get("unchecked"),
         numeric=(*features.get("numeric"), *features.get("dates")),
         categorical=features.get("categorical"),

@@ -47,6 +47,7 @@ class Spec:
         actions: the names of actions by logged value.
         action: the column of the logged action, None where no log is read.
         propensity: the column of its probability, or one number for all rows, or one by action; a campaign needs none.
+        estimated: whether it is estimated from the features, as nothing states it.
         unchecked: whether probabilities are used that are far from the shares of the log.
         numeric, categorical: the columns from which features are computed.
         dates: those of the numeric columns that are dates: days since 1970.
@@ -86,6 +87,7 @@ class Spec:
     actions: Mapping[str, str]
     action: str | None = None
     propensity: str | float | Mapping[str, float] | None = None
+    estimated: bool = False
     unchecked: bool = False
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -127,6 +129,8 @@ class Spec:
         for name in self.dates:
             if self.numeric.count(name) > 1:
                 raise InvalidInput("features", "columns that are either numbers or dates", f"both for {name!r}")
+        if self.estimated and self.propensity is not None:
+            raise InvalidInput("propensity.estimated", "false where a column or a constant states it", True)
         if self.time is not None and self.until is None:
             raise InvalidInput("until", f"the end of the run, as time = {self.time!r} is stated", "nothing")
         before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
