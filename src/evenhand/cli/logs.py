@@ -84,6 +84,13 @@ def _add_value(commands: Commands) -> None:
     value.add_argument(
         "--rule", action="append", default=[], metavar="RULE", help="in words, as above (may be repeated)"
     )
+    value.add_argument(
+        "--anytime",
+        type=int,
+        metavar="CASES",
+        help="also state intervals that hold at any time, for a log that grows and is looked at again; "
+        "they are the narrowest at so many cases, a number to be chosen before the first look",
+    )
     value.add_argument("--estimator", action="append", default=[], metavar="NAME",
                        help="a column of another estimator, such as dros; `evenhand systems --kind estimator` lists "
                        "them (may be repeated)")  # fmt: skip
@@ -227,6 +234,7 @@ def _value(o: argparse.Namespace) -> int:
             seed=o.seed,
             model=_model(o),
             estimators=o.estimator,
+            anytime=o.anytime,
         )
         if o.for_whom:
             found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))

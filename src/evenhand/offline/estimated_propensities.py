@@ -87,7 +87,8 @@ def _uncalibrated(
     """
     count, each, alike = len(actions), clusters.times(np.ones(len(actions))), np.ones(_PARTS)
     alone = clusters.count == count and clusters.weights is None
-    tenths, rows = [_tenths(z) for z in features[:, 1:].T], np.bincount(_tenths(actions), minlength=_PARTS)
+    tenths = [_tenths(z) for z in features[:, 1:].T]
+    rows = np.bincount(_tenths(actions), minlength=_PARTS).astype(float)
     z, worst, told = quantile(_PARTS * len(names) * (1 + len(tenths))), 1.0, None
     for a, name in enumerate(names):
         p = chances[:, a]
