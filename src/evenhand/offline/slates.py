@@ -145,7 +145,7 @@ def moments_of_independent(chances: Floats) -> Floats:
     [[0.5, 0.0], [0.1, 0.4]]
     """
     _, places, count = _of_positions("chances", chances)
-    found = np.einsum("npa,nqb->npaqb", chances, chances)
+    found: Floats = np.einsum("npa,nqb->npaqb", chances, chances)
     for p in range(places):
         found[:, p, :, p, :] = chances[:, p, :, None] * np.eye(count)
     return found
@@ -168,7 +168,7 @@ def moments_of(lists: Ints, chances: Floats, count: int) -> Floats:
     if chances.ndim != 2 or chances.shape[1] != len(lists) or (abs(chances.sum(1) - 1.0) > _ROUNDED).any():
         raise InvalidInput("chances", f"{len(lists)} chances in every row that add up to 1", f"shape {chances.shape}")
     shown = np.eye(count)[lists]  # (L,P,A)
-    return np.einsum("nl,lpa,lqb->npaqb", chances, shown, shown, optimize=True)
+    return np.asarray(np.einsum("nl,lpa,lqb->npaqb", chances, shown, shown, optimize=True))
 
 
 def _ratios(policy: Floats, propensities: Floats) -> Floats:
