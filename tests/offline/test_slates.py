@@ -78,14 +78,12 @@ def test_values_of_all_lists(world, y):
     moments = slates.moments_of(world.lists, world.chances[None], ITEMS)
     shown = np.tile(world.at(world.wanted), (len(world.lists), 1, 1))
     found = {
-        "product": slates.product(*given, scaled).value,
-        "whole": slates.product(*given, scaled.sum(1)).value,
+        "whole": slates.cascade(*given, np.eye(PLACES)[-1] * scaled.sum(1, keepdims=True)).value,
         "cascade": slates.cascade(*given, scaled).value,
         "independent": slates.independent(*own, scaled).value,
         "pseudo_inverse": slates.pseudo_inverse(world.lists, shown, moments, scaled.sum(1)).value,
     }
     right = {name: value == pytest.approx(truth, rel=1e-9) for name, value in found.items()}
-    assert right["product"]
     assert right["whole"]
     assert right["cascade"] == (y is not mixed)
     assert right["independent"] == (y is alone)
@@ -151,16 +149,16 @@ NEVER = slates.moments_of_independent(np.tile([1.0, 0.0], (1, 2, 1)))
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (lambda: slates.product(HALVES, HALVES[:1], Y), "propensities: expected shape"),
+        (lambda: slates.cascade(HALVES, HALVES[:1], Y), "propensities: expected shape"),
         (lambda: slates.cascade(HALVES, 0.0 * HALVES, Y), "propensities: expected chances above 0"),
         (lambda: slates.cascade(3.0 * HALVES, HALVES, Y), "policy: expected chances from 0 to 1"),
         (lambda: slates.independent(HALVES, HALVES, Y[:, 0]), "y: expected a number by row and position"),
-        (lambda: slates.product(HALVES, HALVES, np.nan * Y), "y: expected finite numbers"),
+        (lambda: slates.cascade(HALVES, HALVES, np.nan * Y), "y: expected a number by row and position"),
         (lambda: slates.pseudo_inverse(np.full((2, 2), 2), SHOWN, MOMENTS, Y[0]), "items: expected numbers of items"),
         (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, MOMENTS[0], Y[0]), "moments: expected shape"),
         (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, NEVER, Y[0]), "moments: expected chances above 0"),
         (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, MOMENTS, Y), "y: expected 2 finite numbers"),
-        (lambda: slates.moments_of_independent(HALVES), "chances: expected chances of items by row and position"),
+        (lambda: slates.moments_of_independent(HALVES), "chances: expected chances by row, position and item"),
         (lambda: slates.moments_of(np.array([[0, 1]]), np.array([[0.5]]), 2), "chances: expected 1 chances"),
     ],
 )

@@ -71,10 +71,11 @@ def estimated(features: Floats, actions: Ints, names: tuple[str, ...], clusters:
         model = regressions.LogisticRegression(max_iter=_STEPS)
         model.fit(features[others, 1:], seen, sample_weight=weights)
         chances[rows] = model.predict_proba(features[rows, 1:])
-    return Estimated(
-        chances[np.arange(len(actions)), actions],
-        _uncalibrated(features, chances, actions, names, clusters) or _without_overlap(chances, names, clusters),
-    )
+    fault, rare = _uncalibrated(features, chances, actions, names, clusters), (chances < _SMALL).mean(0)
+    if fault is None and rare.max() > _FEW:
+        rarest = names[int(rare.argmax())]
+        fault = f"in {rare.max():.1%} of the rows, {rarest!r} had a probability below {_SMALL:.0%} by the estimates"
+    return Estimated(chances[np.arange(len(actions)), actions], fault)
 
 
 def _uncalibrated(
@@ -115,12 +116,3 @@ def _tenths(values: Floats | Ints) -> Ints:
     ranks = np.empty(len(values), np.int64)
     ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
     return np.asarray(ranks * _PARTS // len(values))
-
-
-def _without_overlap(chances: Floats, names: tuple[str, ...], clusters: Clusters) -> str | None:
-    """Say which action is hardly ever drawn in many rows, by estimates."""
-    rare = np.array([clusters.mean(chances[:, a] < _SMALL) for a in range(len(names))])
-    a = int(rare.argmax())
-    if rare[a] <= _FEW:
-        return None
-    return f"in {rare[a]:.1%} of the rows, {names[a]!r} had a probability below {_SMALL:.0%} by the estimates"

@@ -1,8 +1,8 @@
-"""Values of policies that show lists, by a log of lists: products, parts of products, or sums of weights of positions.
+"""Values of policies that show lists, by a log of lists, by weights of positions.
 
 A list of P items has as many forms as the product of what each position can show, so that hardly any logged list is one
-that another policy would show. Each function below takes something for granted of what follows, and needs the weights
-of fewer positions at once. An estimate has a value, a standard error and an interval.
+that another policy would show. Each function takes something for granted of what follows, and multiplies the weights of
+fewer positions. An estimate has a value, a standard error and an interval.
 """
 
 from __future__ import annotations
@@ -16,29 +16,32 @@ from evenhand.logs.clusters import Clusters
 from evenhand.offline.scores import Average, Estimate
 
 _ROUNDED = 1e-9
+_ONE = 1.0 + _ROUNDED
 
 
-@named("X18", source="Horvitz & Thompson 1952, Equation 7, of whole lists")
-def product(policy: Floats, propensities: Floats, y: Floats, *, clusters: Ints | None = None) -> Estimate:
-    """Estimate what a policy brings by lists that it would show as a whole; nothing is taken for granted.
+@named("X18", source="McInerney et al. 2020, reward interaction inverse propensity scoring (RIPS)")
+def cascade(policy: Floats, propensities: Floats, y: Floats, *, clusters: Ints | None = None) -> Estimate:
+    """Estimate what a policy brings where the outcome of a position depends on its item and on those above it.
 
-    Equation: mean_i y_i prod_p pi_ip / p_ip, with the chances of the logged item of position p given those above it.
+    Equation: mean_i sum_p y_ip prod_(k <= p) pi_ik / p_ik, with the chances of logged items given those above them.
+
+    Source: McInerney, Brost, Chandar, Mehrotra and Carterette 2020, "Counterfactual evaluation of slate
+    recommendations with sequential reward interactions", without the division by sums of weights.
 
     Args:
         policy: `(N,P)` the chance of each logged item under the policy, given those above it.
         propensities: `(N,P)` that with which it was logged, given those above it.
-        y: `(N)` what followed, or `(N,P)` by position.
+        y: `(N,P)` what followed, by position; of a whole list in its last position, where nothing is taken for granted.
         clusters: `(N)` of rows that are not independent, such as the numbers of users.
 
     Raises:
         InvalidInput: another shape, or numbers that are no chances.
 
     >>> ones, halves = np.array([[1.0, 1.0], [1.0, 0.0]]), np.full((2, 2), 0.5)
-    >>> product(ones, halves, np.array([1.0, 1.0])).value  # 4 and 0
-    2.0
+    >>> cascade(ones, halves, np.ones((2, 2))).value  # 2 + 4 and 2 + 0
+    4.0
     """
-    ratios, amounts = _ratios(policy, propensities), _amounts(policy, y)
-    return _mean(ratios.prod(1) * (amounts if amounts.ndim == 1 else amounts.sum(1)), clusters)
+    return _mean((_ratios(policy, propensities, y).cumprod(1) * y).sum(1), clusters)
 
 
 @named("X18", source="Li et al. 2018, the item-position click model: independent positions (IIPS)")
@@ -53,41 +56,16 @@ def independent(policy: Floats, propensities: Floats, y: Floats, *, clusters: In
     Args:
         policy: `(N,P)` the chance of each logged item in its position under the policy, whatever is above it.
         propensities: `(N,P)` that with which it was logged there, whatever was above it.
-        y: `(N,P)` what followed, by position.
-        clusters: as for `product`.
+        y, clusters: as for `cascade`.
 
     Raises:
-        InvalidInput: as for `product`.
+        InvalidInput: as for `cascade`.
 
     >>> ones, halves = np.array([[1.0, 1.0], [1.0, 0.0]]), np.full((2, 2), 0.5)
     >>> independent(ones, halves, np.ones((2, 2))).value  # 4 and 2
     3.0
     """
-    return _mean((_ratios(policy, propensities) * _by_position(policy, y)).sum(1), clusters)
-
-
-@named("X18", source="McInerney et al. 2020, reward interaction inverse propensity scoring (RIPS)")
-def cascade(policy: Floats, propensities: Floats, y: Floats, *, clusters: Ints | None = None) -> Estimate:
-    """Estimate what a policy brings where the outcome of a position depends on its item and on those above it.
-
-    Equation: mean_i sum_p y_ip prod_(k <= p) pi_ik / p_ik, with the chances of logged items given those above them.
-
-    Source: McInerney, Brost, Chandar, Mehrotra and Carterette 2020, "Counterfactual evaluation of slate
-    recommendations with sequential reward interactions", without the division by sums of weights.
-
-    Args:
-        policy, propensities: as for `product`.
-        y: `(N,P)` what followed, by position.
-        clusters: as for `product`.
-
-    Raises:
-        InvalidInput: as for `product`.
-
-    >>> ones, halves = np.array([[1.0, 1.0], [1.0, 0.0]]), np.full((2, 2), 0.5)
-    >>> cascade(ones, halves, np.ones((2, 2))).value  # 2 + 4 and 2 + 0
-    4.0
-    """
-    return _mean((_ratios(policy, propensities).cumprod(1) * _by_position(policy, y)).sum(1), clusters)
+    return _mean((_ratios(policy, propensities, y) * y).sum(1), clusters)
 
 
 @named("X18", source="Swaminathan et al. 2017, the pseudo-inverse estimator (PI), Equation 3")
@@ -108,7 +86,7 @@ def pseudo_inverse(
         moments: `(N,P,A,P,A)` or, where rows do not differ, `(1,P,A,P,A)`: the chances with which the log has one item
             in one position and another one in another; see `moments_of` and `moments_of_independent`.
         y: `(N)` what followed each list.
-        clusters: as for `product`.
+        clusters: as for `cascade`.
 
     Raises:
         InvalidInput: another shape; numbers that are no chances; or the policy shows an item in a position, or was
@@ -120,22 +98,20 @@ def pseudo_inverse(
     >>> round(pseudo_inverse(lists, first, moments_of_independent(halves), y).value, 9)  # 3, 1 and -1
     1.0
     """
-    n, places, count = _of_positions("policy", policy)
-    if items.shape != (n, places) or not ((items >= 0) & (items < count)).all():
-        raise InvalidInput("items", f"numbers of items below {count} of shape {(n, places)}", f"shape {items.shape}")
-    if moments.shape not in ((n, places, count, places, count), (1, places, count, places, count)):
-        expected = f"shape {(n, places, count, places, count)}, or 1 in place of {n}"
-        raise InvalidInput("moments", expected, f"shape {moments.shape}")
-    if y.shape != (n,) or not np.isfinite(y).all():
-        raise InvalidInput("y", f"{n} finite numbers", f"shape {y.shape}")
+    n, places, count = _positions("policy", policy)
+    right = items.shape == (n, places) and bool(((items >= 0) & (items < count)).all())
+    _check("items", right, f"numbers of items below {count}, of shape {(n, places)}", items)
+    pairs = places, count, places, count
+    _check("moments", moments.shape in ((n, *pairs), (1, *pairs)), f"shape {(n, *pairs)}, or of one row", moments)
+    _check("y", y.shape == (n,) and bool(np.isfinite(y).all()), f"{n} finite numbers", y)
     there, size = np.zeros((n, places, count)), places * count
     there[np.arange(n)[:, None], np.arange(places), items] = 1.0
-    chances = np.einsum("npapa->npa", moments)
-    if ((np.maximum(policy, there) > _ROUNDED) & (chances <= 0.0)).any():
-        raise InvalidInput("moments", "chances above 0 of all that the policy shows or that was logged", "0")
+    never = np.einsum("npapa->npa", moments) <= 0.0
+    known = not (never & (np.maximum(policy, there) > _ROUNDED)).any()
+    _check("moments", known, "chances above 0 of all that the policy shows or that was logged", moments)
     inverse = np.linalg.pinv(moments.reshape(-1, size, size), rcond=_ROUNDED, hermitian=True)
-    right = (inverse @ there.reshape(n, size, 1))[..., 0]
-    return _mean((policy.reshape(n, size) * right).sum(1) * y, clusters)
+    weights = (policy.reshape(n, 1, size) @ inverse @ there.reshape(n, size, 1))[:, 0, 0]
+    return _mean(weights * y, clusters)
 
 
 def moments_of_independent(chances: Floats) -> Floats:
@@ -144,7 +120,7 @@ def moments_of_independent(chances: Floats) -> Floats:
     >>> moments_of_independent(np.array([[[0.5, 0.5], [0.2, 0.8]]]))[0, 0, 0].tolist()
     [[0.5, 0.0], [0.1, 0.4]]
     """
-    _, places, count = _of_positions("chances", chances)
+    _, places, count = _positions("chances", chances)
     found: Floats = np.einsum("npa,nqb->npaqb", chances, chances)
     for p in range(places):
         found[:, p, :, p, :] = chances[:, p, :, None] * np.eye(count)
@@ -155,8 +131,7 @@ def moments_of(lists: Ints, chances: Floats, count: int) -> Floats:
     """Return the moments of lists that are drawn with some chances, such as all orders of a few items.
 
     Args:
-        lists: `(L,P)` the items of each list.
-        chances: `(N,L)` of each list in every row, or `(1,L)`.
+        lists, chances: `(L,P)` the items of each list, and `(N,L)` or `(1,L)` the chance of each in every row.
         count: A, how many items there are.
 
     Raises:
@@ -165,40 +140,34 @@ def moments_of(lists: Ints, chances: Floats, count: int) -> Floats:
     >>> moments_of(np.array([[0, 1], [1, 0]]), np.array([[0.25, 0.75]]), 2)[0, 0, 0].tolist()
     [[0.25, 0.0], [0.0, 0.25]]
     """
-    if chances.ndim != 2 or chances.shape[1] != len(lists) or (abs(chances.sum(1) - 1.0) > _ROUNDED).any():
-        raise InvalidInput("chances", f"{len(lists)} chances in every row that add up to 1", f"shape {chances.shape}")
+    right = chances.ndim == 2 and chances.shape[1] == len(lists) and bool((abs(chances.sum(1) - 1.0) <= _ROUNDED).all())
+    _check("chances", right, f"{len(lists)} chances in every row that add up to 1", chances)
     shown = np.eye(count)[lists]  # (L,P,A)
     return np.asarray(np.einsum("nl,lpa,lqb->npaqb", chances, shown, shown, optimize=True))
 
 
-def _ratios(policy: Floats, propensities: Floats) -> Floats:
-    if policy.ndim != 2 or propensities.shape != policy.shape:
-        raise InvalidInput("propensities", f"shape {policy.shape}, rows and positions", f"shape {propensities.shape}")
-    if not ((propensities > 0.0) & (propensities <= 1.0 + _ROUNDED)).all():
-        raise InvalidInput("propensities", "chances above 0 and up to 1", "others")
-    if not ((policy >= 0.0) & (policy <= 1.0 + _ROUNDED)).all():
-        raise InvalidInput("policy", "chances from 0 to 1", "others")
+def _ratios(policy: Floats, propensities: Floats, y: Floats) -> Floats:
+    """Return the weights of logged items by position, `(N,P),(N,P)->(N,P)`."""
+    _check(
+        "propensities", policy.ndim == 2 and propensities.shape == policy.shape, f"shape {policy.shape}", propensities
+    )
+    _check("propensities", bool(((propensities > 0.0) & (propensities <= _ONE)).all()), "chances above 0", propensities)
+    _check("policy", bool(((policy >= 0.0) & (policy <= _ONE)).all()), "chances from 0 to 1", policy)
+    _check("y", y.shape == policy.shape and bool(np.isfinite(y).all()), "a number by row and position", y)
     return policy / propensities
 
 
-def _amounts(policy: Floats, y: Floats) -> Floats:
-    if y.shape not in (policy.shape, policy.shape[:1]) or not np.isfinite(y).all():
-        raise InvalidInput("y", f"finite numbers of shape {policy.shape[:1]} or {policy.shape}", f"shape {y.shape}")
-    return y
-
-
-def _by_position(policy: Floats, y: Floats) -> Floats:
-    if y.shape != policy.shape:
-        raise InvalidInput("y", f"a number by row and position, of shape {policy.shape}", f"shape {y.shape}")
-    return _amounts(policy, y)
-
-
-def _of_positions(field: str, chances: Floats) -> tuple[int, int, int]:
-    if chances.ndim != 3 or (abs(chances.sum(2) - 1.0) > _ROUNDED).any() or (chances < 0.0).any():
-        expected = "chances of items by row and position, (N,P,A), that add up to 1 over items"
-        raise InvalidInput(field, expected, f"shape {chances.shape}")
+def _positions(field: str, chances: Floats) -> tuple[int, int, int]:
+    """Return the numbers of rows, positions and items."""
+    right = chances.ndim == 3 and bool((chances >= 0.0).all() and (abs(chances.sum(2) - 1.0) <= _ROUNDED).all())
+    _check(field, right, "chances by row, position and item, (N,P,A), that add up to 1 over items", chances)
     n, places, count = chances.shape
     return n, places, count
+
+
+def _check(field: str, holds: bool, expected: str, got: Floats | Ints) -> None:
+    if not holds:
+        raise InvalidInput(field, expected, f"other numbers of shape {got.shape}")
 
 
 def _mean(terms: Floats, clusters: Ints | None) -> Estimate:
