@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
+from math import isfinite, nan
 from typing import ClassVar
 
 from evenhand.core.errors import InvalidInput
@@ -265,6 +265,19 @@ class Value(LogResult):
         return f"{self.objective} per case"
 
     @property
+    def cuped(self) -> float | None:
+        """The part of the variance that predictions take off the difference of the first two actions for everybody.
+
+        Beside averages of their own rows (SNIPS), which share none; None where clusters do, or no error is known.
+        """
+        both = [p for p in self.policies[1:3] if p.policy.startswith("all ")]
+        if len(both) < 2 or self.clusters is not None or "snips" not in self.estimators:
+            return None
+        plain = sum(p.by["snips"].se ** 2 for p in both)
+        saved = 1.0 - both[1].less[both[0].policy].se ** 2 / plain if plain else nan
+        return saved if saved >= 0.0 else None
+
+    @property
     def _budgets(self) -> str:
         return " and ".join(
             f"{amount(a.total, 6)} {a.outcome} in all ({amount(a.rate)} per case)" for a in self.allowed
@@ -322,6 +335,9 @@ class Value(LogResult):
         """Yield the lines below the tables, which say how to read them."""
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of cases."
+        if (saved := self.cuped) is not None:
+            one, other = (self.policies[i].policy for i in (2, 1))
+            yield f"cuped   predictions take {saved:.0%} off the variance of {one!r} less {other!r}, as in an A/B test."
         value, less = (self.reached(errors) for errors in self.bands)
         events = isinstance(self.policies[0].value.events, Share)
         counted = (
