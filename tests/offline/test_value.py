@@ -166,7 +166,7 @@ def test_two_actions_with_equal_chances_are_compared_as_cuped_does():
     assert less.value == pytest.approx(cuped, abs=0.1 * error)
     assert less.se == pytest.approx(error, rel=0.01)
     assert found.cuped == pytest.approx(1.0 - (error / plain) ** 2, abs=0.01)
-    assert "cuped   predictions take 80% off the variance of 'all letter' less 'all none'" in str(found)
+    assert f"predictions take {found.cuped:.0%} off the variance of 'all letter' less 'all none'" in str(found)
 
 
 def test_few_rows_that_agree_are_said():
