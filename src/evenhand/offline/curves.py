@@ -96,13 +96,14 @@ def curve(
     [('targeted', [0.25, 0.5]), ('only letter', [0.13, 0.38])]
     """
     evidence = evidence_of(log, problem)
-    evidence.refuse_weights("curve")
     check_seed(seed)
     limit = limit_of(evidence)
     if limit is None:
         raise InvalidInput(f"{evidence.problem_file}: budget", "a budget of all groups together", "none")
     out = None if out is None else writable(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
+    if fair_ones:
+        evidence.refuse_weights("curve with a parity")
     crossed = Crossed(evidence, folds, seed, model)
     plan = next(crossed.own(best([limit.rate]), limit.outcome)).probabilities(len(evidence.names))
     doubted = doubts(evidence, {TARGETED: plan} | singles(evidence))

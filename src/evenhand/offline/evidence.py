@@ -166,7 +166,7 @@ class Evidence:
         return len(self.actions)
 
     def refuse_weights(self, where: str) -> None:
-        """Raise InvalidInput if rows have weights, which count in `value` alone."""
+        """Raise InvalidInput if rows have weights, which `value` and `curve` alone read."""
         if self.clusters.weights is not None:
             column = None if self.spec is None else self.spec.weight
             raise InvalidInput(f"{self.problem_file}: weight", f"none in {where}, where all rows count alike", column)
