@@ -173,7 +173,7 @@ class Table:
     (0.5, None)
     >>> Table({"all": 5}, "propensity", PROPENSITY)
     Traceback (most recent call last):
-    evenhand.core.errors.InvalidInput: propensity.all: expected one of the keys column, constant, unchecked, \
+    evenhand.core.errors.InvalidInput: propensity.all: expected one of the keys column, constant, estimated, unchecked, \
 got an unknown key
     """
 
