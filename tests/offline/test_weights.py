@@ -1,7 +1,5 @@
 """Weights of rows: values and errors beside those of rows that are there several times, and beside other code."""
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,7 +12,6 @@ from evenhand.offline.curve_policies import planned
 from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.outcome_models import RidgeByErrors, Sums
 from evenhand.offline.policies import policies_of
-from tests.offline.logs import draw
 
 RULE = "letter where x > 0.3; else none"
 EVERY = ("sndr", "mrdr", "dros", "slope")
@@ -184,14 +181,6 @@ def test_a_log_of_all_buyers_and_a_tenth_of_the_others():
     assert held >= 53  # of 60: two in a thousand fall below where 95 % hold
     assert np.mean(shares) == pytest.approx(0.175, abs=0.002)  # 0.67 without weights
     assert checks <= 1
-
-
-def test_checks_and_clusters_read_weights():
-    log = draw(2000, 5).evidence
-    n = np.where(log.actions == 1, 2.0, 1.0)  # as if rows with an action were written twice
-    counted = replace(log, cluster=Clusters.of(np.arange(2000)).weighted(n))
-    assert log.checks["propensities"] is None
-    assert "make up" in counted.checks["propensities"]
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])

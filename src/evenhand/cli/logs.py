@@ -213,11 +213,13 @@ def _draft(o: argparse.Namespace) -> int:
 
 
 def _value(o: argparse.Namespace) -> int:
-    from evenhand.core.validate import writable
+    from evenhand.core.validate import whole, writable
     from evenhand.offline import Evidence, for_whom, value
     from evenhand.offline.estimators.base import columns_of
 
     columns_of(o.estimator)  # before the log is read
+    if o.anytime is not None:
+        whole("anytime", o.anytime, 1)
     policies = _served(o)
     log_of = None if o.served is not None and not is_store(o.log) else o.campaign  # else it names that of --served
     with Work("value"):
