@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from evenhand.core.errors import InvalidInput
@@ -148,6 +149,24 @@ def test_values_against_the_truth():
     targeted = valued(found, "targeted, cents 0.4")
     assert targeted.used["cents"].value == pytest.approx(0.4)
     assert "note: 'all large' uses 2 cents per case of 0.4" in str(found)
+
+
+def test_two_actions_with_equal_chances_are_compared_as_cuped_does():
+    rng, rows = np.random.default_rng(4), 4000
+    x, letter = rng.standard_normal(rows), rng.random(rows) < 0.5
+    y = np.clip(10.0 + 2.0 * x + 0.3 * letter + rng.standard_normal(rows), 0.0, 20.0)
+    stated = {"maximize": "y", "horizon": 100, "features": {"numeric": ["x"]}, "propensity": {"constant": 0.5}}
+    stated |= {"action": {"column": "arm", "values": ["none", "letter"]}, "outcomes": {"y": {"range": [0, 20]}}}
+    found = value(pa.table({"x": x, "arm": np.where(letter, "letter", "none"), "y": y}), stated)
+    z = y - np.cov(x, y)[0, 1] / x.var(ddof=1) * (x - x.mean())  # Deng, Xu, Kohavi and Walker 2013
+    cuped = z[letter].mean() - z[~letter].mean()
+    error = np.sqrt(z[letter].var() / letter.sum() + z[~letter].var() / (~letter).sum())
+    plain = np.sqrt(y[letter].var() / letter.sum() + y[~letter].var() / (~letter).sum())
+    less = found.policies[2].less["all none"]
+    assert less.value == pytest.approx(cuped, abs=0.1 * error)
+    assert less.se == pytest.approx(error, rel=0.01)
+    assert found.cuped == pytest.approx(1.0 - (error / plain) ** 2, abs=0.01)
+    assert f"predictions take {found.cuped:.0%} off the variance of 'all letter' less 'all none'" in str(found)
 
 
 def test_few_rows_that_agree_are_said():

@@ -84,6 +84,13 @@ def _add_value(commands: Commands) -> None:
     value.add_argument(
         "--rule", action="append", default=[], metavar="RULE", help="in words, as above (may be repeated)"
     )
+    value.add_argument(
+        "--anytime",
+        type=int,
+        metavar="CASES",
+        help="also state intervals that hold at any time, for a log that grows and is looked at again; "
+        "they are the narrowest at so many cases, a number to be chosen before the first look",
+    )
     value.add_argument("--estimator", action="append", default=[], metavar="NAME",
                        help="a column of another estimator, such as dros; `evenhand systems --kind estimator` lists "
                        "them (may be repeated)")  # fmt: skip
@@ -206,15 +213,19 @@ def _draft(o: argparse.Namespace) -> int:
 
 
 def _value(o: argparse.Namespace) -> int:
-    from evenhand.core.validate import writable
+    from evenhand.core.validate import whole, writable
     from evenhand.offline import Evidence, for_whom, value
     from evenhand.offline.estimators.base import columns_of
 
     columns_of(o.estimator)  # before the log is read
+    if o.anytime is not None:
+        whole("anytime", o.anytime, 1)
     policies = _served(o)
     log_of = None if o.served is not None and not is_store(o.log) else o.campaign  # else it names that of --served
     with Work("value"):
         evidence = Evidence.read(source_of(o.log, log_of), o.problem)
+        if o.for_whom:
+            evidence.refuse_weights("--for-whom")
         if o.out is not None:
             writable(o.out)
         found = value(
@@ -225,6 +236,7 @@ def _value(o: argparse.Namespace) -> int:
             seed=o.seed,
             model=_model(o),
             estimators=o.estimator,
+            anytime=o.anytime,
         )
         if o.for_whom:
             found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))

@@ -1,9 +1,9 @@
-"""The clusters of a log: rows of one customer, household or shop, which have less information than independent rows."""
+"""The clusters of a log, rows of one customer or shop that tell less than independent ones, and how much rows count."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class Clusters:
         numbers: `(N)` from 0 on, of the cluster of every row.
         names: `(G)` of clusters, wherever rows are in another order; see `dealt`.
         column: that states them; None where each row is a cluster.
+        weights: `(N)` as how many cases each row counts, 1 on average; None where all count alike.
 
     >>> rows = Clusters.of(np.array([1, 0, 1]), "customer")
     >>> rows.count, rows.sums(np.array([1.0, 2.0, 3.0])).tolist()
@@ -32,11 +33,31 @@ class Clusters:
     numbers: Ints
     names: Ints
     column: str | None = None
+    weights: Floats | None = None
 
     @staticmethod
     def of(numbers: Ints, column: str | None = None) -> Clusters:
         """Return clusters by their numbers, each of which occurs, `(N)->`."""
         return Clusters(numbers, np.arange(int(numbers.max(initial=-1)) + 1), column)
+
+    def weighted(self, weights: Floats) -> Clusters:
+        """Return the clusters with weights of rows in any unit, `(N)->`; nothing changes where all are the same.
+
+        >>> Clusters.of(np.arange(3)).weighted(np.array([2.0, 4.0, 6.0])).weights.tolist()
+        [0.5, 1.0, 1.5]
+        """
+        return replace(self, weights=weights / weights.mean()) if np.ptp(weights) > 0.0 else self
+
+    def mean(self, terms: Floats | Bools, rows: Ints | Bools | slice = slice(None)) -> float:
+        """Return an average over rows, by their weights, `(N)->`."""
+        each = terms[rows]
+        return float(each.mean() if self.weights is None else np.average(each, weights=self.weights[rows]))
+
+    def times(self, terms: Floats) -> Floats:
+        """Return numbers of rows times the weights of rows, `(N,...)->(N,...)`."""
+        if self.weights is None:
+            return terms
+        return np.asarray(terms * self.weights.reshape(-1, *[1] * (terms.ndim - 1)))
 
     @property
     def count(self) -> int:
@@ -52,9 +73,10 @@ class Clusters:
 
         Equation: psi_g = (G / N) sum_i psi_i over the rows of g, so that var(psi_g) / G, with G - 1 in the variance, is
         the linearised variance of the average by clusters, G / (G - 1) sum_g (sum_i psi_i)^2 / N^2 (Liang and Zeger
-        1986). Where each row is a cluster these are the numbers of rows.
+        1986). Where each row is a cluster these are the numbers of rows. Weights of rows multiply their influence, as
+        on a ratio of sums (Horvitz and Thompson 1952; Hajek 1971).
         """
-        found = np.bincount(self.numbers, weights=influence, minlength=self.count).astype(float)
+        found = np.bincount(self.numbers, weights=self.times(influence), minlength=self.count).astype(float)
         return found if self.count == len(self.numbers) else found * (self.count / len(self.numbers))
 
     def parts(self) -> Floats:
@@ -68,24 +90,29 @@ class Clusters:
 
     def effective(self, weights: Floats) -> float:
         """Return the effective number of clusters, (sum w)^2 / sum w^2 over sums of weights (Kish 1965), `(N)->`."""
-        w = np.bincount(self.numbers, weights=weights, minlength=self.count)
+        w = np.bincount(self.numbers, weights=self.times(weights), minlength=self.count)
         total, square = float(w.sum()), float(w @ w)
         return total**2 / square if total else 0.0
 
     def excess(self, terms: Floats, kind: Ints | None = None, kinds: int = 1) -> tuple[Floats, Floats]:
-        """Return the factors by which clusters multiply the variance and third moments of averages, `(N)->(K),(K)`.
+        """Return the factors by which clusters and weights multiply variances and third moments of averages.
+
+        `(N)->(K),(K)`.
 
         Equation: with the sums S_g over clusters of the terms t_i less their mean, sum_g |S_g|^k / sum_i |t_i|^k for k
-        of 2 and 3, the design effect of Kish 1965. It is 1 where each row is a cluster.
+        of 2 and 3, the design effect of Kish 1965. It is 1 where each row is a cluster. With weights of rows, 1 on
+        average in each kind, means and sums S_g are by them.
 
         Args:
             terms: what is averaged.
             kind, kinds: of every row the kind whose average it is in, and how many there are; by default one.
         """
         kind = np.zeros(len(terms), np.int64) if kind is None else kind
-        t = terms - (np.bincount(kind, terms, kinds) / np.maximum(np.bincount(kind, minlength=kinds), 1))[kind]
+        rows = np.maximum(np.bincount(kind, minlength=kinds), 1)
+        own = None if self.weights is None else self.weights / (np.bincount(kind, self.weights, kinds) / rows)[kind]
+        t = terms - (np.bincount(kind, terms if own is None else own * terms, kinds) / rows)[kind]
         pairs, place = np.unique(self.numbers * kinds + kind, return_inverse=True)
-        sums, found = np.bincount(place, t), []
+        sums, found = np.bincount(place, t if own is None else own * t), []
         for k in (2, 3):
             whole, alone = (np.bincount(of, np.abs(z) ** k, kinds) for of, z in ((pairs % kinds, sums), (kind, t)))
             found.append(np.maximum(np.divide(whole, alone, out=np.ones(kinds), where=alone > 0.0), 1.0))
@@ -94,13 +121,14 @@ class Clusters:
     def kept(self, rows: Ints | Bools | slice) -> Clusters:
         """Return the clusters of some rows."""
         names, numbers = np.unique(self.numbers[rows], return_inverse=True)
-        return Clusters(numbers, self.names[names], self.column)
+        return Clusters(numbers, self.names[names], self.column, None if self.weights is None else self.weights[rows])
 
     def dealt(self, order: Ints) -> Clusters:
         """Return the clusters of the rows in another order, in which those of a cluster follow each other."""
         numbers = self.numbers[order]
         fresh = np.diff(numbers, prepend=-1) != 0
-        return Clusters(np.cumsum(fresh) - 1, self.names[numbers[fresh]], self.column)
+        weights = None if self.weights is None else self.weights[order]
+        return Clusters(np.cumsum(fresh) - 1, self.names[numbers[fresh]], self.column, weights)
 
 
 def whole(names: Names) -> Names:

@@ -97,9 +97,13 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
             values.are(allowed),
             f"one of the groups ({few(sorted(allowed), 300)}){_elsewhere(allowed, values)}",
         )
+    if spec.weight is not None:
+        z = columns.numbers(spec.weight)
+        bad.need(spec.weight, (z > 0.0) & (z <= LARGEST), "a number above 0", REFUSE)
     bad.check(name, spec.allow_bad, _empty(spec, columns, bad))
     checks = bad.checks(columns.names(spec.logged), spec.actions, set(spec.columns.values()))
     clusters = None if spec.cluster is None else declared(spec.cluster, columns, bad, spec.form.missing)
+    weights = None if spec.weight is None else bad.kept(columns.numbers(spec.weight))
 
     kept = {c: Names(bad.kept(z.codes), z.values) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]
@@ -125,10 +129,15 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     for a, action in enumerate(_names(spec)):
         if action not in absent and not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
-    lasting = spec.lasting(len(columns), len(propensities) * float(propensities.min()))
+    least = 1.0 if spec.estimated else float(propensities.min())
+    lasting = spec.lasting(len(columns), len(propensities) * least)
     notes += _totals(spec, lasting, len(columns))
     spec = lasting
-    groups, levels = _groups(spec, kept, name)
+    groups, levels = _groups(spec, kept, name, weights)
+    if weights is not None:
+        clusters = (Clusters.of(np.arange(len(actions))) if clusters is None else clusters).weighted(weights)
+        alike = None if alike is None else alike.weighted(weights)
+        notes.append(f"rows count by {spec.weight!r}, which is from {weights.min():g} to {weights.max():g}")
     return Encoded(
         spec=spec,
         units=units.table(len(actions), numeric, kept),
@@ -338,7 +347,7 @@ def layout(spec: Spec, units: Units) -> Ints:
 
 
 def _groups(
-    spec: Spec, text: Mapping[str, Names], name: str
+    spec: Spec, text: Mapping[str, Names], name: str, weights: Floats | None
 ) -> tuple[tuple[Ints, ...], dict[str, Mapping[str, float] | tuple[str, ...]]]:
     indices: list[Ints] = []
     levels: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
@@ -360,7 +369,8 @@ def _groups(
             )
             raise InvalidInput(f"groups.{grouping}", expected, len(found))
         elif g.shares == "log":
-            levels[grouping] = {f: float(c) / rows for f, c in zip(found, counts, strict=True)}
+            shares = counts / rows if weights is None else np.bincount(where, weights) / weights.sum()
+            levels[grouping] = dict(zip(found, shares.tolist(), strict=True))
         else:
             levels[grouping] = tuple(found)
         rare = int(counts.argmin())

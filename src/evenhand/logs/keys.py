@@ -308,6 +308,8 @@ PROPENSITY = (
     Key("column", "The column of the probability with which the logged action was drawn.", TEXT),
     Key("constant", "The same probability for all rows, or one per action, such as { mail = 0.1, control = 0.9 }.",
         either("a number in (0, 1], or a table of them by action", _SHARE, NUMBERS)),
+    Key("estimated", "Whether it is estimated from the features, as no column states it; results say so.",
+        of_hint(bool), False, "false"),
     Key(
         "unchecked",
         "Whether probabilities are used that are far from the shares of the log.",
@@ -334,6 +336,8 @@ _PLAIN = (
     Key("time", "The column of the times of cases, in whose order rows are read.", TEXT),
     Key("cluster", "The column of whom rows are about, such as a customer, whose rows are not independent.", TEXT, None,
         "each row is"),
+    Key("weight", "The column of how many cases a row counts as, in any unit, as in a log of some of the cases.", TEXT,
+        None, "all rows count alike"),
     Key("outside", "What is done with rows whose action, propensity or outcome cannot be used.", within=(
         Key("COLUMN", "Dropped, or an outcome clipped to its range, and a check counts them; or the log refused.",
             choice(DROP, CLIP, REFUSE), REFUSE, f'"{REFUSE}"'),

@@ -76,7 +76,11 @@ class Log:
     def notes(self) -> list[str]:
         """Remarks about the log, such as how many clusters it has."""
         z = self.encoded.clusters
-        told = [] if z is None else [f"the {len(self):,} rows are in {z.count:,} clusters by {z.column!r}"]
+        told = (
+            []
+            if z is None or z.column is None
+            else [f"the {len(self):,} rows are in {z.count:,} clusters by {z.column!r}"]
+        )
         return [*self.encoded.notes, *told]
 
     def __len__(self) -> int:
@@ -245,7 +249,13 @@ def separator_of(log: Source) -> str | None:
 
 
 def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = None) -> Logged:
-    """Build the environment of an encoded log."""
+    """Build the environment of an encoded log.
+
+    Raises:
+        InvalidInput: rows have weights.
+    """
+    if encoded.spec.weight is not None:
+        raise InvalidInput("weight", "none in a replay, which plays each row as one case", encoded.spec.weight)
     first = np.cumsum([0, *(len(g.names) for g in problem.groups)])
     groups = [where + start for where, start in zip(encoded.groups, first[:-1], strict=True)]
     return Logged(

@@ -47,6 +47,7 @@ class Spec:
         actions: the names of actions by logged value.
         action: the column of the logged action, None where no log is read.
         propensity: the column of its probability, or one number for all rows, or one by action; a campaign needs none.
+        estimated: whether it is estimated from the features, as nothing states it.
         unchecked: whether probabilities are used that are far from the shares of the log.
         numeric, categorical: the columns from which features are computed.
         dates: those of the numeric columns that are dates: days since 1970.
@@ -69,6 +70,7 @@ class Spec:
             from a log, leaves it out (`untimed`).
         cluster: the column whose rows of the same value belong together, such as those of a customer; None where each
             row stands for itself.
+        weight: the column of how many cases each row counts as, in any unit; None where all count alike.
         outside: by column of the action, the propensity or an outcome, what is done with rows in which it cannot be
             used: "refuse", "drop", or "clip" for an outcome beyond its range.
         allow_bad: the largest fraction of rows that may be left out.
@@ -85,6 +87,7 @@ class Spec:
     actions: Mapping[str, str]
     action: str | None = None
     propensity: str | float | Mapping[str, float] | None = None
+    estimated: bool = False
     unchecked: bool = False
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -107,6 +110,7 @@ class Spec:
     withdrawn: tuple[str, ...] = ()
     time: str | None = None
     cluster: str | None = None
+    weight: str | None = None
     outside: Mapping[str, str] = field(default_factory=dict)
     allow_bad: float = 0.01
     log_weight: float = 1.0
@@ -125,12 +129,17 @@ class Spec:
         for name in self.dates:
             if self.numeric.count(name) > 1:
                 raise InvalidInput("features", "columns that are either numbers or dates", f"both for {name!r}")
+        if self.estimated and self.propensity is not None:
+            raise InvalidInput("propensity.estimated", "false where a column or a constant states it", True)
         if self.time is not None and self.until is None:
             raise InvalidInput("until", f"the end of the run, as time = {self.time!r} is stated", "nothing")
         before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
         if self.cluster is not None and self.cluster in {self.action, self.propensity, *self.columns.values()}:
             expected = "a column of whom rows are about"
             raise InvalidInput("cluster", expected, f"the action, propensity or outcome {self.cluster!r}")
+        if self.weight is not None and self.weight in {self.action, self.propensity, self.cluster}:
+            expected = "a column of how many cases each row counts as"
+            raise InvalidInput("weight", expected, f"the action, propensity or cluster {self.weight!r}")
         for name in before & {self.action, *self.columns.values()}:
             raise InvalidInput("features and groups", "columns known before acting", f"the action or outcome {name!r}")
         for name in {*self.known_columns} & {self.action, *self.columns.values()}:
@@ -246,7 +255,7 @@ class Spec:
         found |= {column: f"outcomes.{name}" for name, by in self.by_case.items() for column in by.values()}
         found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
         found |= {g.column: f"groups.{name}" for name, g in self.groups.items()}
-        stated = {self.time: "time", self.cluster: "cluster"}
+        stated = {self.time: "time", self.cluster: "cluster", self.weight: "weight"}
         return {column: key for column, key in stated.items() if column is not None} | found
 
     @property
@@ -266,6 +275,7 @@ class Spec:
         texts = {column for name, column in self.columns.items() if name in self.values}
         found = ({*self.numeric, *self.known_columns, *self.columns.values()} - {*self.dates}) - texts
         found |= {self.propensity} if isinstance(self.propensity, str) else set()
+        found |= {self.weight} if self.weight is not None else set()
         found |= {self.time} if self.time is not None and self.since is None else set()
         return frozenset(
             found - {self.action, self.cluster, *self.categorical, *(g.column for g in self.groups.values())}

@@ -173,8 +173,8 @@ class Table:
     (0.5, None)
     >>> Table({"all": 5}, "propensity", PROPENSITY)
     Traceback (most recent call last):
-    evenhand.core.errors.InvalidInput: propensity.all: expected one of the keys column, constant, unchecked, \
-got an unknown key
+    evenhand.core.errors.InvalidInput: propensity.all: expected one of the keys column, constant, estimated, \
+unchecked, got an unknown key
     """
 
     def __init__(self, data: Mapping[str, Any], where: str, keys: tuple[Key, ...]) -> None:

@@ -83,6 +83,7 @@ def assign(
     number("holdout", holdout, "a share in [0, 1)", lambda x: 0.0 <= x < 1.0)
     check_seed(seed)
     evidence = Evidence.read(learn_from, problem)
+    evidence.refuse_weights("assign")
     assert evidence.spec is not None  # it was read
     assert evidence.coding is not None
     listed = Cases.read(file("cases", cases), evidence.spec, evidence.problem, evidence.coding)

@@ -80,13 +80,14 @@ def doubter(
     clusters = Clusters.of(np.arange(len(propensities))) if clusters is None else clusters
 
     def doubt(w: Floats) -> Doubt:
-        total, square = float(w.sum()), float(w @ w)
+        of_rows = clusters.times(w)
+        total, square = float(of_rows.sum()), float(of_rows @ w)
         if not total:
             return Doubt(0.0, 1.0)
         cases, missing = clusters.effective(w), 1.0 - total / len(w)
-        never = float((1.0 - w[certain]).sum()) / len(w)
+        never = float(clusters.times(1.0 - w)[certain].sum()) / len(w)
         if missing > _SMALL:
-            variance, third = np.array(square / total - 1.0), np.array(float((w * w) @ w) / total)
+            variance, third = np.array(square / total - 1.0), np.array(float((of_rows * w) @ w) / total)
             more, third_more = (float(k[0]) for k in clusters.excess(w))
             chance = float(reach(z, len(w), np.maximum(variance, 0.0) * more, third * third_more))
             never = max(never, missing if missing > chance else 0.0)
@@ -318,6 +319,6 @@ def _part(rows: Rows, j: int, v: Floats, inside: Bools, clusters: Clusters) -> A
         return Average.of(rows.inside[j] * np.where(inside, v, 0.0), clusters)
     if not inside.any():
         return Average.by(0.0, np.zeros(len(v)), clusters).guess()
-    mean = float(v[inside].mean())
-    psi = np.where(inside, v - mean, 0.0) / inside.mean()
+    mean = clusters.mean(v, inside)
+    psi = np.where(inside, v - mean, 0.0) / clusters.mean(inside)
     return Average.by(rows.inside[j] * mean, rows.inside[j] * psi, clusters)

@@ -95,7 +95,7 @@ def grid(budgets: Sequence[float] | int, least: float, most: float, stated: floa
 def planned(crossed: Crossed, planner: Planner, outcome: str) -> Iterator[At]:
     """Yield the policies that are planned fold by fold for budgets on an outcome, one fold after the other."""
     aim, cost, runs = crossed.dealt, crossed.cost_dealt(outcome), crossed.rows.runs
-    plans = crossed.plans(planner, outcome, [table.scores for table in aim.tables])
+    plans = crossed.plans(planner, outcome, [crossed.clusters_dealt.times(table.scores) for table in aim.tables])
     return (aim.at(Parted(runs, own.parts), cost, totals) for own, totals in plans)
 
 
@@ -107,7 +107,8 @@ def cheapest_of(aim: Aim, cost: Tables) -> Once:
 def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
     """Yield the policy that plays one action in a random share of rows; the others stay as they start."""
     everywhere = Once(Point(np.full(aim.rows, action, np.int32), -1, 0, 0.0, 0.0))
-    return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
+    costs = cost.predicted if aim.clusters is None else aim.clusters.times(cost.predicted)
+    return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
 
 
 def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], limit: Limit) -> Iterator[At]:

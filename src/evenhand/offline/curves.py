@@ -102,6 +102,8 @@ def curve(
         raise InvalidInput(f"{evidence.problem_file}: budget", "a budget of all groups together", "none")
     out = None if out is None else writable(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
+    if fair_ones:
+        evidence.refuse_weights("curve with a parity")
     crossed = Crossed(evidence, folds, seed, model)
     plan = next(crossed.own(best([limit.rate]), limit.outcome)).probabilities(len(evidence.names))
     doubted = doubts(evidence, {TARGETED: plan} | singles(evidence))

@@ -219,8 +219,9 @@ class Occurrences(NamedTuple):
         """
         if self.far is None or not self.risks(w):
             return inf
-        rare, total = w * self.far, float(w.sum())
-        return min(clusters.effective(rare), clusters.effective(w) * float(rare.sum()) / total) if total else 0.0
+        rare, total = w * self.far, float(clusters.times(w).sum())
+        part = float(clusters.times(rare).sum()) / total if total else 0.0
+        return min(clusters.effective(rare), clusters.effective(w) * part)
 
     def are_few(self, w: Floats, clusters: Clusters) -> bool:
         """Whether an average with some weights rests on too few rows for an error."""

@@ -21,6 +21,7 @@ from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.spec import Spec
 from evenhand.logs.units import Units
 from evenhand.objectives import Linear
+from evenhand.offline.estimated_propensities import CALIBRATION, CAUTION, estimated
 from evenhand.offline.events import Occurrences, stray_values
 from evenhand.offline.outcome_models import (
     Asked,
@@ -116,12 +117,24 @@ class Evidence:
         spec, name = read_spec(problem_path), stated_name(problem_path)
         spec = spec if cluster is None else replace(spec, cluster=cluster)
         spec = (log.restated(spec) if isinstance(log, Restated) else spec).untimed
-        if spec.propensity is None:
+        if spec.propensity is None and not spec.estimated:
             expected = "the column or the constant of the probabilities with which actions were drawn"
-            raise InvalidInput(f"{name}: propensity", expected, "nothing")
+            raise InvalidInput(f"{name}: propensity", expected, "nothing (estimated = true fits them to the features)")
         found = read_rows(log, spec)
+        if spec.estimated:
+            return Evidence.of(found, name)._estimated()
         refuse_misfit(found.name, found.spec, found.problem, found.encoded)
         return Evidence.of(found, name)
+
+    def _estimated(self) -> Evidence:
+        """Return the evidence with propensities that are estimated from the features."""
+        found = estimated(self.features, self.actions, self.problem.actions, self.clusters)
+        return replace(
+            self,
+            propensities=found.propensities,
+            notes=(CAUTION, *self.notes),
+            selection={**self.selection, CALIBRATION: found.fault},
+        )
 
     @staticmethod
     def of(log: Log, problem_file: str) -> Evidence:
@@ -151,6 +164,12 @@ class Evidence:
     @property
     def rows(self) -> int:
         return len(self.actions)
+
+    def refuse_weights(self, where: str) -> None:
+        """Raise InvalidInput if rows have weights, which `value` and `curve` alone read."""
+        if self.clusters.weights is not None:
+            column = None if self.spec is None else self.spec.weight
+            raise InvalidInput(f"{self.problem_file}: weight", f"none in {where}, where all rows count alike", column)
 
     @cached_property
     def clusters(self) -> Clusters:
@@ -193,7 +212,8 @@ class Evidence:
         members, found = members_of(self.clusters.numbers, min(folds, self.clusters.count), seed), []
         for m, _ in enumerate(self.problem.learned):
             needed = self._needed(m, members)
-            asked = Asked(self.features, self.actions, self.outcomes[:, m], members, model, needed)
+            weights = self.clusters.weights
+            asked = Asked(self.features, self.actions, self.outcomes[:, m], members, model, needed, weights)
             found.append((needed, fold_models(asked)))
         return Models(members, tuple(found))
 

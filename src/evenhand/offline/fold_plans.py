@@ -258,6 +258,18 @@ class Crossed:
         return as_logged(self.tables_dealt, self.rows.members)
 
     @cached_property
+    def counted(self) -> dict[str, Tables]:
+        """The tables times the number of cases of its fold that each row counts as, by which folds are planned."""
+        weights = self.clusters_dealt.weights
+        if weights is None:
+            return self.tables_dealt
+        ends = self.rows.runs.split(weights)
+        return {
+            name: _times(table, np.concatenate([w / w.mean() for w in ends]))
+            for name, table in self.tables_dealt.items()
+        }
+
+    @cached_property
     def rows(self) -> Parts:
         """The rows of the folds, in random order, which breaks ties."""
         return Parts(self.models.members)
@@ -304,11 +316,11 @@ class Crossed:
 
     def least(self, outcome: str) -> float:
         """Return the least budget that pays for the cheapest actions in every fold."""
-        return max(float(own.min(1).mean()) for own in self.rows.runs.of(self.tables_dealt[outcome].predicted))
+        return max(float(own.min(1).mean()) for own in self.rows.runs.of(self.counted[outcome].predicted))
 
     def enough(self, outcome: str) -> float:
         """Return the budget beyond which more money is worth nothing in any fold, by predictions."""
-        cost, found = self.tables_dealt[outcome].predicted, [self.least(outcome)]
+        cost, found = self.counted[outcome].predicted, [self.least(outcome)]
         for aim, own in zip(self._aims, self.rows.runs.of(cost), strict=True):
             if aim.linear:
                 found.append(Frontier.of(aim.worth, own, above=0.0).enough)
@@ -341,7 +353,8 @@ class Crossed:
 
     def own(self, planner: Planner, outcome: str | None) -> Iterator[Parted]:
         """Yield plans for a sequence of budgets, without those that leave out one more fold."""
-        costs, found = self.rows.runs.of(self.cost_dealt(outcome).predicted), []
+        limited = self._nothing if outcome is None else self.counted[outcome]
+        costs, found = self.rows.runs.of(limited.predicted), []
         for aim, cost, rows in zip(self._aims, costs, self.rows.members, strict=True):
             found.append(planner(aim, cost, rows))
         return (Parted(self.rows, parts) for parts in zip(*found, strict=True))
@@ -349,16 +362,25 @@ class Crossed:
     @cached_property
     def _aims(self) -> list[Aim]:
         """The objective in each fold."""
-        return [self.dealt.of_part(self.rows.runs, k) for k in range(len(self.rows.members))]
+        aim = self.dealt if self.counted is self.tables_dealt else Aim.of(self.evidence, self.counted)
+        return [aim.of_part(self.rows.runs, k) for k in range(len(self.rows.members))]
 
     def _apart(
         self, planner: Planner, outcome: str | None, fold: int, other: int, tables: Sequence[Floats]
     ) -> Iterator[list[float]]:
         """Yield what a fold has of tables if it is planned without another one as well, budget by budget."""
         known, rows = self.evidence.tables_apart(self.models, fold, other), self.rows.members[fold]
+        if (weights := self.evidence.clusters.weights) is not None:
+            known = {name: _times(table, weights[rows] / weights[rows].mean()) for name, table in known.items()}
         cost = self._nothing if outcome is None else known[outcome]
         for plan in planner(Aim.of(self.evidence, known, len(rows)), cost.predicted, rows):
             yield [plan.total(table) for table in tables]
+
+
+def _times(table: Tables, weights: Floats) -> Tables:
+    """Return a table times weights of rows, `(N)->`."""
+    predicted = weights[:, None] * table.predicted
+    return Tables(predicted, predicted if table.scores is table.predicted else weights[:, None] * table.scores)
 
 
 def best(budgets: Sequence[float]) -> Planner:

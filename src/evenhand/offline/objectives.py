@@ -240,19 +240,26 @@ class Aim:
             InvalidInput: f has no slope at the averages.
         """
         each = [policy.of(table.scores) for table in self.tables]
-        z = np.array([float(own.mean()) for own in each])
+        z = np.array([Average.of(own, self.clusters).value for own in each])
         self.objective.check(z, "the averages of a policy")
         slope, spent = self.objective.supergradient(z), policy.of(cost.predicted)
-        brings, own = partial(self._brings, 1, slope), _along(slope, each)
-        psi, price = own - policy.offset(spent, brings), policy.margin(partial(self._brings, 0, slope))
-        found = Average.by(float(self.objective.value(z)), psi - psi.mean(), self.clusters)
+        brings, own, mean = partial(self._brings, 1, slope), _along(slope, each), Average.of(spent, self.clusters).value
+        weights = None if self.clusters is None else self.clusters.weights
+        if weights is None:
+            offset = policy.offset(spent, brings)
+        else:  # what a row uses beyond the average counts as often as the row does
+            offset = policy.offset(weights * (spent - mean), brings) / weights
+        psi, price = own - offset, policy.margin(partial(self._brings, 0, slope))
+        psi = psi - Average.of(psi, self.clusters).value
+        found = Average.by(float(self.objective.value(z)), psi, self.clusters)
         used = spent if cost.scores is cost.predicted else policy.of(cost.scores)
-        mean, uses = float(spent.mean()), Average.of(used, self.clusters).estimate
+        uses = Average.of(used, self.clusters).estimate
         moved = STILL if totals is None else _along(slope, list(moves(totals, len(own))))
         return At(found.value, found.psi, mean, uses, price, policy, moved, degrees=found.degrees)
 
     def _brings(self, part: int, slope: Floats, policy: Planned) -> Floats:
-        return _along(slope, [policy.of(table[part]) for table in self.tables])
+        found = _along(slope, [policy.of(table[part]) for table in self.tables])
+        return found if self.clusters is None else self.clusters.times(found)
 
 
 def _along(slope: Floats, each: Sequence[Floats]) -> Floats:

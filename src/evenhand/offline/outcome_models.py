@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from inspect import signature
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -36,24 +37,32 @@ class Sums(NamedTuple):
     squares: Floats  # (n-1,n-1) sums of products of features, around their means
     products: Floats  # (n-1,) sums of products of features and outcome, around their means
     square: float  # the sum of squares of the outcome around its mean
+    weight: float  # the sum of the weights of rows, which are rows where all count alike
 
     @staticmethod
-    def of(x: Floats, y: Floats) -> Sums:
-        """Sum over at least one row, `(N,n),(N)->`."""
+    def of(x: Floats, y: Floats, weights: Floats | None = None) -> Sums:
+        """Sum over at least one row, by weights if there are any, `(N,n),(N),(N)->`."""
         first = x[0, 1:]  # a feature that is the same in all rows has exactly that mean
-        mean, level = first + (x[:, 1:] - first).mean(0), float(y.mean())
+        if weights is None:
+            mean, level = first + (x[:, 1:] - first).mean(0), float(y.mean())
+            z, centred = x[:, 1:] - mean, y - level
+            return Sums(len(y), mean, level, z.T @ z, z.T @ centred, float(centred @ centred), float(len(y)))
+        total = float(weights.sum())
+        mean, level = first + weights @ (x[:, 1:] - first) / total, float(weights @ y) / total
         z, centred = x[:, 1:] - mean, y - level
-        return Sums(len(y), mean, level, z.T @ z, z.T @ centred, float(centred @ centred))
+        along = weights * centred
+        return Sums(len(y), mean, level, (weights * z.T) @ z, z.T @ along, float(along @ centred), total)
 
     @staticmethod
     def together(parts: Sequence[Sums]) -> Sums:
         """Return the sums over all rows of at least one part.
 
-        Equation: sum_i (x_i - m)(x_i - m)' = sum_p [S_p + N_p (m_p - m)(m_p - m)'] (Chan, Golub and LeVeque 1979).
+        Equation: sum_i (x_i - m)(x_i - m)' = sum_p [S_p + N_p (m_p - m)(m_p - m)'] (Chan, Golub and LeVeque 1979),
+        with weights of N_p in all.
         No squares of means are subtracted, so that errors are of the rounding of values, and not of their squares. A
         feature that is the same in all rows has products that are exactly 0.
         """
-        shares = np.array([part.rows for part in parts], float)
+        shares = np.array([part.weight for part in parts])
         means, levels = np.stack([part.mean for part in parts]), np.array([part.level for part in parts])
         mean = means[0] + shares @ (means - means[0]) / shares.sum()  # exactly that of all parts where they are equal
         level = float(shares @ levels / shares.sum())
@@ -65,6 +74,7 @@ class Sums(NamedTuple):
             np.asarray(sum(part.squares for part in parts) + (shares * apart.T) @ apart),
             np.asarray(sum(part.products for part in parts) + (shares * off) @ apart),
             float(sum(part.square for part in parts) + shares @ off**2),
+            float(shares.sum()),
         )
 
 
@@ -106,14 +116,16 @@ def by_sums(model: object) -> bool:
     return len(owners) == 1 and None not in owners
 
 
-def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats) -> Floats:
-    """Fit a model to rows, and predict the outcomes of cases, `(N,n),(N),(N',n)->(N')`.
+def predicted(
+    model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats, weights: Floats | None = None
+) -> Floats:
+    """Fit a model to rows, by weights if there are any, and predict outcomes of cases, `(N,n),(N),(N',n),(N)->(N')`.
 
     Equation: of a classifier, sum_k P(class k | case) class_k, as the labels that it predicts are not means.
 
     Raises:
         InvalidInput: it predicts something other than a finite number per case, or is a classifier whose classes are
-            not the values of the outcome or that has no probabilities.
+            not the values of the outcome or that has no probabilities; or its `fit` takes no weights, and there are.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> x = np.ones((4, 1))
@@ -123,8 +135,8 @@ def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Float
     made = model()
     regresses = _regresses(made)
     if isinstance(made, Classifier) and not regresses:
-        return _expected(made, x, y, cases)
-    fitted = made.fit(x, y)
+        return _expected(made, x, y, cases, weights)
+    fitted = _fitted(made, x, y, weights)
     if not regresses and len(getattr(fitted, "classes_", ())):
         raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
     found = np.asarray(fitted.predict(cases))
@@ -157,7 +169,16 @@ def _expected_of(rows: int) -> str:
     return f"a finite prediction for each of {rows:,} rows"
 
 
-def _expected(model: Any, x: Floats, y: Floats, cases: Floats) -> Floats:
+def _fitted(model: Any, x: Floats, y: Floats, weights: Floats | None) -> Any:
+    if weights is None:
+        return model.fit(x, y)
+    if "sample_weight" not in signature(model.fit).parameters:
+        expected = "one whose fit takes sample_weight, as the rows of the log have weights"
+        raise InvalidInput("model", expected, type(model).__name__)
+    return model.fit(x, y, sample_weight=weights)
+
+
+def _expected(model: Any, x: Floats, y: Floats, cases: Floats, weights: Floats | None) -> Floats:
     """Fit a classifier, and return the mean of its predicted outcome."""
     broken = y[y != np.round(y)]
     if len(broken):
@@ -165,7 +186,7 @@ def _expected(model: Any, x: Floats, y: Floats, cases: Floats) -> Floats:
     values = np.unique(y)
     if len(values) == 1:  # many classifiers refuse to be fitted to a single class
         return np.full(len(cases), values[0])
-    fitted = model.fit(x, y)
+    fitted = _fitted(model, x, y, weights)
     classes = np.asarray(fitted.classes_)
     if classes.dtype.kind not in "fiub" or not np.array_equal(np.unique(classes), values):
         raise InvalidInput("model", "classes that are the values of the outcome", classes.tolist())
@@ -199,6 +220,7 @@ class Asked(NamedTuple):
     members: Sequence[Ints]  # the rows of each fold
     model: Callable[[], Regressor]  # makes a model that is not fitted yet
     only: Ints  # (A',) the actions to predict
+    weights: Floats | None = None  # (N,) of rows
 
 
 def fold_models(asked: Asked) -> FoldModels:
@@ -222,7 +244,7 @@ class _ByRows:
         return self._found[fold, other]
 
     def _without(self, folds: list[int]) -> list[Floats]:
-        x, actions, y, members, model, only = self._asked
+        x, actions, y, members, model, only, weights = self._asked
         out = np.concatenate([members[k] for k in folds])
         kept, cases, found = np.ones(len(y), bool), x[out], np.zeros((len(out), len(only)))
         kept[out] = False
@@ -230,7 +252,8 @@ class _ByRows:
             seen = kept & (actions == a)
             rows = int(np.count_nonzero(seen))
             if _enough(rows, a, len(folds)):
-                found[:, i] = predicted(model, x[seen], y[seen], cases)
+                own = None if weights is None else weights[seen]
+                found[:, i] = predicted(model, x[seen], y[seen], cases, own)
         return np.split(found, [len(members[folds[0]])])[: len(folds)]
 
 
@@ -259,12 +282,14 @@ class _BySums:
     @cached_property
     def _sums(self) -> list[dict[int, Sums]]:
         """The sums by fold and by the action that was played."""
-        _, actions, outcome, members, _, only = self._asked
+        _, actions, outcome, members, _, only, weights = self._asked
         found = []
         for k, rows in enumerate(members):
             x, y, played = self._cases(k), outcome[rows], actions[rows]
             each = ((a, played == a) for a in only.tolist())
-            found.append({a: Sums.of(x[mine], y[mine]) for a, mine in each if mine.any()})
+            own = None if weights is None else weights[rows]
+            parts = ((a, mine, None if own is None else own[mine]) for a, mine in each if mine.any())
+            found.append({a: Sums.of(x[mine], y[mine], w) for a, mine, w in parts})
         return found
 
     def _coefficients(self, action: int, out: frozenset[int]) -> Floats:
@@ -306,9 +331,9 @@ class RidgeByErrors:
     [2.0]
     """
 
-    def fit(self, x: Floats, y: Floats) -> RidgeByErrors:
-        """Fit the coefficients, `(N,n),(N)->`."""
-        self.fit_sums(Sums.of(x, y))
+    def fit(self, x: Floats, y: Floats, sample_weight: Floats | None = None) -> RidgeByErrors:
+        """Fit the coefficients, by weights of rows if there are any, `(N,n),(N),(N)->`."""
+        self.fit_sums(Sums.of(x, y, sample_weight))
         return self
 
     def fit_sums(self, sums: Sums) -> Floats:
@@ -415,17 +440,17 @@ class Logistic:
     def __init__(self) -> None:
         self._regressions = scikit_learn("linear_model", "logistic models of outcomes")
 
-    def fit(self, x: Floats, y: Floats) -> Logistic:
-        """Keep the rows, `(N,n),(N)->`; they are fitted when cases are known."""
-        self._rows = x, y
+    def fit(self, x: Floats, y: Floats, sample_weight: Floats | None = None) -> Logistic:
+        """Keep the rows, with weights if there are any, `(N,n),(N),(N)->`; they are fitted when cases are known."""
+        self._rows = x, y, sample_weight
         return self
 
     def predict(self, x: Floats) -> Floats:
         """Predict means of outcomes, `(N,n)->(N)`."""
-        rows, y = self._rows
+        rows, y, weights = self._rows
         if np.isin(y, (0.0, 1.0)).all() and rows.shape[1] > 1:
-            return predicted(self._made, rows[:, 1:], y, x[:, 1:])
-        return predicted(RidgeByErrors, rows, y, x)
+            return predicted(self._made, rows[:, 1:], y, x[:, 1:], weights)
+        return predicted(RidgeByErrors, rows, y, x, weights)
 
     def _made(self) -> Regressor:
         made: Regressor = self._regressions.LogisticRegression(max_iter=_STEPS)

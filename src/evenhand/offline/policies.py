@@ -157,7 +157,8 @@ def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tup
     order, logged, weights = crossed.rows.order, evidence.used(names), crossed.weights_dealt
     tables = [crossed.tables_dealt[name].scores for name in names]
     tables += [weights * logged[name][order, None] for name in names]
-    for own, totals in crossed.plans(best([rate]), outcome, [*tables, weights]):
+    counted = [crossed.clusters_dealt.times(table) for table in (*tables, weights)]
+    for own, totals in crossed.plans(best([rate]), outcome, counted):
         each = list(moves(totals, evidence.rows))
         pairs = zip(each[: len(names)], each[len(names) : -1], strict=True)
         yield own, {name: FoldMoves(*pair, each[-1]) for name, pair in zip(names, pairs, strict=True)}
@@ -243,7 +244,7 @@ def valued(
     first = objective_of(objective, averages)
     first = first.guess() if everybody.is_guess else first
     here = first.estimate if everybody.is_guess else _value(evidence, first, averages, alike)
-    model = Estimate(float(objective.value(np.array([predicted[name].mean() for name in names]))), nan)
+    model = Estimate(float(objective.value(np.array([clusters.mean(predicted[name]) for name in names]))), nan)
     plain = {True: here, False: Estimate(here.value, nan)}  # what was logged brought what it did
     own = Valued(
         policy=LOGGED,

@@ -27,7 +27,7 @@ class Counted(NamedTuple):
     @staticmethod
     def of(clusters: Clusters | None) -> Counted | None:
         """Count clusters, None where each row is one."""
-        return None if clusters is None else Counted(str(clusters.column), clusters.count)
+        return None if clusters is None or clusters.column is None else Counted(str(clusters.column), clusters.count)
 
     def __str__(self) -> str:
         return f" in {self.number:,} clusters by {self.column!r}"

@@ -338,6 +338,7 @@ def for_whom(
     [('likes: 0', 0.5, [1.0, 0.0]), ('likes: 1', 0.5, [0.0, 1.0])]
     """
     evidence = evidence_of(log, problem)
+    evidence.refuse_weights("for_whom")
     check_seed(seed)
     if evidence.coding is None:
         raise InvalidInput("log", "one that was read by a problem file, which says whose the features are", "another")

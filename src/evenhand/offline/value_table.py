@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from functools import partial
+from math import isfinite, nan
 from typing import ClassVar
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.texts import amount, few
 from evenhand.logs.checks import fault_of, refusal, scope
 from evenhand.offline.cautions import FEW, Kept
@@ -15,7 +17,7 @@ from evenhand.offline.estimators.base import PRINTED, Estimator, all_estimators
 from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.results import LogResult, coverage, in_band, interval, reaches, told, use_cell
-from evenhand.offline.scores import Bands
+from evenhand.offline.scores import Bands, Estimate, anytime
 from evenhand.offline.targeting import ForWhom
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
@@ -111,6 +113,7 @@ class Value(LogResult):
         limits: the budgets per case, by outcome.
         whom: for whom the targeted policy is, if that was asked for.
         estimators: that have columns beside the value, by name.
+        anytime: the number of cases at which intervals that hold at any time are the narrowest; None without them.
     """
 
     name: ClassVar[str] = "value"
@@ -121,11 +124,35 @@ class Value(LogResult):
     limits: Mapping[str, float]
     whom: ForWhom | None = None
     estimators: tuple[str, ...] = PRINTED
+    anytime: int | None = None
 
     def columns(self, p: Valued) -> tuple[Column[Valued], ...]:
         """Return the numbers of a policy, which has each constraint by the row that it keeps least surely."""
         kept = (column for k in p.kept for column in _kept(k))
-        return (*columns(self.objective, self.estimators), *map(_used, self.limits), *kept)
+        always = () if self.anytime is None else self._always()
+        return (*columns(self.objective, self.estimators), *always, *map(_used, self.limits), *kept)
+
+    def _always(self) -> Iterator[Column[Valued]]:
+        """Yield the ends of the intervals that hold at any time."""
+        for what, of in (("", "value"), (" beyond what was logged", "beyond")):
+            for i, side in enumerate(("low", "high")):
+                head = f"{side}{' beyond' if what else ''} at any time"
+                yield Column((head,), f"{self.objective}{what}: 95 % at any time, {side}", partial(self._end, of, i))
+
+    def _end(self, of: str, side: int, p: Valued) -> float | None:
+        end = self.at_any_time(p.value if of == "value" else p.beyond)[side]
+        return None if math.isnan(end) else end
+
+    def at_any_time(self, estimate: Estimate) -> tuple[float, float]:
+        """Return the 95 % interval that holds at every size of a log at once, while it grows.
+
+        Raises:
+            InvalidInput: such intervals were not asked for.
+        """
+        if self.anytime is None:
+            raise InvalidInput("anytime", "the number of cases at which intervals are the narrowest", None)
+        count = self.rows if self.clusters is None else self.clusters.number
+        return estimate.within(anytime(count, self.anytime))
 
     def records(self) -> Records:
         """Return a row per policy."""
@@ -206,11 +233,12 @@ class Value(LogResult):
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the page: differences, budgets, other estimators, constraints, and for whom it is."""
         first, others, *kept = self.tables()
+        always = () if self.anytime is None else (kept.pop(0),)
         yield Part(
             title=f"What policies bring beyond what was logged: {self.objective} per case",
             reading=DIFFERENCES,
             chart=charts.intervals([interval(p.policy, p.beyond, p.beyond_bounds) for p in self.policies[1:]]),
-            tables=(first,),
+            tables=(first, *always),
         )
         used = {name: [p.used[name].value / z for p in self.policies] for name, z in self.limits.items() if z}
         if used:
@@ -235,6 +263,19 @@ class Value(LogResult):
     def about(self) -> str:
         """The contents of the tables, in a few words."""
         return f"{self.objective} per case"
+
+    @property
+    def cuped(self) -> float | None:
+        """The part of the variance that predictions take off the difference of the first two actions for everybody.
+
+        Beside averages of their own rows (SNIPS), which share none; None where clusters do, or no error is known.
+        """
+        both = [p for p in self.policies[1:3] if p.policy.startswith("all ")]
+        if len(both) < 2 or self.clusters is not None or "snips" not in self.estimators:
+            return None
+        plain = sum(p.by["snips"].se ** 2 for p in both)
+        saved = 1.0 - both[1].less[both[0].policy].se ** 2 / plain if plain else nan
+        return saved if saved >= 0.0 else None
 
     @property
     def _budgets(self) -> str:
@@ -282,6 +323,9 @@ class Value(LogResult):
         used = (f"{name} used" for name in self.limits)
         yield Table([f"{self.objective} per case", "value ± se", "95 %", f"beyond {first}", "cases", *used], rows)
         yield table_of(self.policies, self.estimators)
+        if self.anytime is not None:
+            each = [[p.policy, *(_ends(self.at_any_time(z)) for z in (p.value, p.beyond))] for p in self.policies]
+            yield Table(["95 % at any time, as the log grows", self.objective, f"beyond {first}"], each)
         limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:
             rows = [[p.policy, *(use_cell(k.used, k.confidence) for k in p.kept)] for p in self.policies]
@@ -291,6 +335,9 @@ class Value(LogResult):
         """Yield the lines below the tables, which say how to read them."""
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of cases."
+        if (saved := self.cuped) is not None:
+            one, other = (self.policies[i].policy for i in (2, 1))
+            yield f"cuped   predictions take {saved:.0%} off the variance of {one!r} less {other!r}, as in an A/B test."
         value, less = (self.reached(errors) for errors in self.bands)
         events = isinstance(self.policies[0].value.events, Share)
         counted = (
@@ -301,6 +348,9 @@ class Value(LogResult):
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
         one = f"{self.reached():.2f}"
         yield f"        best one, {value:.2f} se count in place of {one}, {less:.2f} in differences to what was logged."
+        if self.anytime is not None:
+            yield "any time  intervals hold at all sizes of a growing log at once, however often one looks and whenever"
+            yield f"        one stops; the narrowest at {self.anytime:,} cases, for policies that were chosen before."
         of = "cases" if self.clusters is None else f"clusters by {self.clusters.column!r}"
         yield f"cases   the effective number of {of} whose logged action agrees with the policy."
         if any(p.doubt.is_guess for p in self.policies):
@@ -310,6 +360,10 @@ class Value(LogResult):
             yield "bounds  with what was never logged at the ends of its range."
         if self.policies[0].kept:
             yield "confidence  that the constraint is kept: that of the one-sided interval which ends at its limit."
+
+
+def _ends(interval: tuple[float, float]) -> str:
+    return "" if math.isnan(interval[0]) else "{:.4f} to {:.4f}".format(*interval)
 
 
 def _interval(p: Valued) -> str:

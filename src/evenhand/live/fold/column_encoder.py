@@ -276,6 +276,8 @@ def of_log(text: Text, log_path: Path, learn: bool | float = False, first: Seque
         first: the actions that occur in the log: those with which the campaign was opened, by default all of the file.
     """
     spec = parse(text.text, text.name)
+    if spec.weight is not None and learn is not False:
+        raise InvalidInput("weight", "none where a campaign learns from a log, whose rows count alike", spec.weight)
     appended = () if first is None else set(spec.actions.values()).difference(first)
     encoded = read_rows(log_path, spec.untimed, appended).encoded
     weight = spec.log_weight if learn is True else float(learn)

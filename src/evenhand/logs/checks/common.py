@@ -14,7 +14,7 @@ from evenhand.logs.checks.rows import Drawn
 Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
 _SAMPLE = 10_000  # rows
 _GUESS = "values of one column or two tell apart: what it would bring there is a guess by a model that has not seen it"
-_OF_ALL = ("propensities", "features", "clusters")  # checks of a log that doubt every estimate from it
+_OF_ALL = ("propensities", "features", "clusters", "calibration")  # checks of a log that doubt every estimate from it
 _OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "With outcomes clipped to their range"}
 
 

@@ -90,19 +90,22 @@ def misfit(log: Drawn, *, by_row: bool = True) -> str | None:
 
 def _weights(log: Drawn, group: Ints, groups: int, z: float) -> tuple[Floats, Floats]:
     """Return the average weight by group and action, and how far it may be from 1, `(N)->(G,A)` each."""
-    count, w = len(log.names), 1.0 / log.propensities
-    cell, rows = group * count + log.actions, np.repeat(np.bincount(group, minlength=groups)[:, None] * 1.0, count, 1)
+    count, w, each = len(log.names), 1.0 / log.propensities, log.counted_as(np.ones(len(group)))
+    cell, total = group * count + log.actions, np.bincount(group, each, groups)
+    parts, rows = (np.repeat(z[:, None] * 1.0, count, 1) for z in (total, np.bincount(group, minlength=groups)))
     for a, hole in log.holes.items():
+        parts[:, a] -= np.bincount(group[hole], each[hole], groups)
         rows[:, a] -= np.bincount(group[hole], minlength=groups)
     rows = np.maximum(rows, 1.0)
     first, second, third = (
-        np.bincount(cell, weights=w**k, minlength=groups * count).reshape(groups, count) for k in (1, 2, 3)
+        np.bincount(cell, weights=each * w**k, minlength=groups * count).reshape(groups, count) for k in (1, 2, 3)
     )
     moments = []
     for of, all_rows in ((second, second.sum(0)), (third, third.sum(0))):
         inside = np.divide(of, first, out=np.zeros_like(of), where=first > 0.0)
         overall = np.divide(all_rows, first.sum(0), out=np.zeros(count), where=first.sum(0) > 0.0)
         moments.append(np.maximum(inside, overall))
-    mean = np.where((first.sum(1, keepdims=True) > 0.0) & ((first > 0.0) | (rows > 1.0)), first / rows, 1.0)
+    there = (first.sum(1, keepdims=True) > 0.0) & ((first > 0.0) | (rows > 1.0))
+    mean = np.divide(first, parts, out=np.ones_like(first), where=there & (parts > 0.0))
     more = np.array([log.excess((log.actions == a) * w, group, groups) for a in range(count)])  # (A,2,G)
     return mean, reach(z, rows, np.maximum(moments[0] - 1.0, 0.0) * more[:, 0].T, moments[1] * more[:, 1].T)

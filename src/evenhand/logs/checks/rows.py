@@ -120,8 +120,12 @@ class Drawn:
         return self.clusters.excess(terms, kind, kinds)
 
     def sums(self, values: Floats) -> Floats:
-        """Return sums by action, `(N)->(A)`."""
-        return np.bincount(self.actions, weights=values, minlength=len(self.names)).astype(float)
+        """Return sums by action, by the weights of rows, `(N)->(A)`."""
+        return np.bincount(self.actions, weights=self.counted_as(values), minlength=len(self.names)).astype(float)
+
+    def counted_as(self, values: Floats) -> Floats:
+        """Return numbers of rows times the weights of rows, `(N)->(N)`."""
+        return values if self.clusters is None else self.clusters.times(values)
 
     def could(self, action: int) -> Floats:
         """Return 1 for the rows in which an action could be drawn, 0 for others, `->(N)`."""
@@ -131,6 +135,7 @@ class Drawn:
 
     def drawable(self, values: Floats) -> Floats:
         """Return sums over the rows in which each action could be drawn, `(N)->(A)`."""
+        values = self.counted_as(values)
         found = np.full(len(self.names), values.sum())
         for a, hole in self.holes.items():
             found[a] -= values[hole].sum()

@@ -50,9 +50,10 @@ class MIPS:
         if groups is None:
             raise InvalidInput("mips", "a problem with groups of actions, as of Groups(of=...)", "none")
         there, actions = sample.actions >= 0, sample.actions
-        counts = np.bincount(actions[there], minlength=len(groups)).astype(float)
-        others = np.maximum(np.bincount(groups, weights=counts)[groups] - 1.0, _LEAST)
-        parts = np.where(others > _LEAST, (counts - 1.0) / others, 1.0)
+        own = np.ones(len(actions)) if sample.clusters is None else sample.clusters.times(np.ones(len(actions)))
+        counts = np.bincount(actions[there], weights=own[there], minlength=len(groups))
+        others = np.maximum(np.bincount(groups, weights=counts)[groups][actions] - own, _LEAST)
+        parts = np.where(others > _LEAST, (counts[actions] - own) / others, 1.0)
         plays = np.stack([sample.policy[:, groups == g].sum(1) for g in range(int(groups.max()) + 1)], 1)
-        agree = np.where(there, plays[np.arange(len(actions)), groups[actions]] * parts[actions], 0.0)
+        agree = np.where(there, plays[np.arange(len(actions)), groups[actions]] * parts, 0.0)
         return Average.of(agree / sample.propensities * sample.y, sample.clusters)

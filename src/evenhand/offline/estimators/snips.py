@@ -37,7 +37,8 @@ class SNIPS:
     def average(self, sample: Sample) -> Average:
         w, moves = sample.weights, sample.moves
         found = normalised(w, sample.y, sample.clusters)
-        return found._replace(moves=(moves.weighted - found.value * moves.weights) / w.mean())
+        mean = Average.of(w, sample.clusters).value
+        return found._replace(moves=(moves.weighted - found.value * moves.weights) / mean)
 
 
 def normalised(w: Floats, y: Floats, clusters: Clusters | None = None) -> Average:
@@ -48,5 +49,6 @@ def normalised(w: Floats, y: Floats, clusters: Clusters | None = None) -> Averag
     """
     if not w.any():
         raise InvalidInput("policy", "one that plays what was logged in some row", "none that agrees")
-    value = float((w * y).sum() / w.sum())
-    return Average.by(value, w * (y - value) / w.mean(), clusters)
+    total = w if clusters is None else clusters.times(w)
+    value = float((total * y).sum() / total.sum())
+    return Average.by(value, w * (y - value) / total.mean(), clusters)
