@@ -68,11 +68,7 @@ def paths(within, before=""):
         yield from paths(key.within, f"{before}{key.name}.")
 
 
-def test_every_key_is_described_in_a_sentence_and_on_the_page():
-    page = (ROOT / "docs" / "replay.md").read_text(encoding="utf-8")
-    page = page[page.index("All keys:") : page.index("**Prices.**")]
+def test_every_key_is_described_in_a_sentence():
     for path, key in paths(keys()):
         assert isinstance(key, Key)
         assert key.about.endswith("."), path
-        assert path.split(".")[-1] in page, path
-        assert path.split(".")[0] in page, path
