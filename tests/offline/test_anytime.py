@@ -56,20 +56,18 @@ def test_the_boundary():
 
 def test_results_say_at_any_time(tmp_path):
     log = draw(1000, 3).evidence
-    found = eh.value(log, anytime=1000, out=tmp_path / "out")
+    plain = eh.value(log)
+    found = plain.at_any_time(1000)
+    found.write(tmp_path / "out")
     targeted = found.policies[-1]
-    low, high = found.at_any_time(targeted.value)
-    assert (low, high) == targeted.value.within(anytime(1000, 1000))
+    low, high = targeted.value.within(anytime(1000, 1000))
     assert low < targeted.value.interval[0] < targeted.value.interval[1] < high
     frame = found.to_frame().set_index("policy")
     assert frame.loc[targeted.policy, "low at any time"] == low
-    assert frame.loc[targeted.policy, "high beyond at any time"] == found.at_any_time(targeted.beyond)[1]
+    assert frame.loc[targeted.policy, "high beyond at any time"] == targeted.beyond.within(anytime(1000, 1000))[1]
     assert "95 % at any time" in (tmp_path / "out" / "results.json").read_text()
     assert f"{low:.4f} to {high:.4f}" in (tmp_path / "out" / "report.html").read_text()
     assert f"{low:.4f} to {high:.4f}" in str(found)
-    plain = eh.value(log)
     assert "any time" not in str(plain)
-    with pytest.raises(InvalidInput, match="anytime: expected the number of cases"):
-        plain.at_any_time(plain.policies[0].value)
     with pytest.raises(InvalidInput, match="anytime: expected a whole number of at least 1"):
-        eh.value(log, anytime=0)
+        plain.at_any_time(0)

@@ -236,8 +236,9 @@ def _value(o: argparse.Namespace) -> int:
             seed=o.seed,
             model=_model(o),
             estimators=o.estimator,
-            anytime=o.anytime,
         )
+        if o.anytime is not None:
+            found = found.at_any_time(o.anytime)
         if o.for_whom:
             found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
     print(found)

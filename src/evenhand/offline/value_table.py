@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite, nan
 from typing import ClassVar
 
-from evenhand.core.errors import InvalidInput
 from evenhand.core.texts import amount, few
+from evenhand.core.validate import whole
 from evenhand.logs.checks import fault_of, refusal, scope
 from evenhand.offline.cautions import FEW, Kept
 from evenhand.offline.estimators.base import PRINTED, Estimator, all_estimators
@@ -140,19 +140,24 @@ class Value(LogResult):
                 yield Column((head,), f"{self.objective}{what}: 95 % at any time, {side}", partial(self._end, of, i))
 
     def _end(self, of: str, side: int, p: Valued) -> float | None:
-        end = self.at_any_time(p.value if of == "value" else p.beyond)[side]
+        end = self._within(p.value if of == "value" else p.beyond)[side]
         return None if math.isnan(end) else end
 
-    def at_any_time(self, estimate: Estimate) -> tuple[float, float]:
-        """Return the 95 % interval that holds at every size of a log at once, while it grows.
+    def at_any_time(self, narrowest: int) -> Value:
+        """Return the values with intervals that hold at every size of a log at once, while it grows.
+
+        Args:
+            narrowest: the number of cases at which they are the narrowest, chosen before the log is read.
 
         Raises:
-            InvalidInput: such intervals were not asked for.
+            InvalidInput: the number is below 1.
         """
-        if self.anytime is None:
-            raise InvalidInput("anytime", "the number of cases at which intervals are the narrowest", None)
+        whole("anytime", narrowest, 1)
+        return replace(self, anytime=narrowest)
+
+    def _within(self, estimate: Estimate) -> tuple[float, float]:
         count = self.rows if self.clusters is None else self.clusters.number
-        return estimate.within(anytime(count, self.anytime))
+        return estimate.within(anytime(count, self.anytime or 1))
 
     def records(self) -> Records:
         """Return a row per policy."""
@@ -324,7 +329,7 @@ class Value(LogResult):
         yield Table([f"{self.objective} per case", "value ± se", "95 %", f"beyond {first}", "cases", *used], rows)
         yield table_of(self.policies, self.estimators)
         if self.anytime is not None:
-            each = [[p.policy, *(_ends(self.at_any_time(z)) for z in (p.value, p.beyond))] for p in self.policies]
+            each = [[p.policy, *(_ends(self._within(z)) for z in (p.value, p.beyond))] for p in self.policies]
             yield Table(["95 % at any time, as the log grows", self.objective, f"beyond {first}"], each)
         limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:

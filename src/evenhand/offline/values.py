@@ -16,7 +16,7 @@ from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.registry import suggestion
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import file, whole, writable
+from evenhand.core.validate import file, writable
 from evenhand.logs.columns import POINT, as_numbers
 from evenhand.logs.dates import days
 from evenhand.logs.files import misread
@@ -150,7 +150,6 @@ def value(
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
     estimators: Iterable[str] = (),
-    anytime: int | None = None,
     out: str | Path | None = None,
 ) -> Value:
     """Estimate the values of fixed policies from a randomised log.
@@ -179,8 +178,6 @@ def value(
             judged too well.
         folds, seed, model: as for `curve`; the seed is also that of the multipliers of bands.
         estimators: more of them, by name; `evenhand systems --kind estimator` lists them.
-        anytime: also state intervals that hold at any time, for a log that grows and is looked at again, which are the
-            narrowest at this number of cases; to be chosen before the first look.
         out: a folder for results.json, value.parquet and report.html.
 
     Raises:
@@ -204,8 +201,6 @@ def value(
     [('as logged', 0.25), ('all none', 0.0), ('all letter', 0.5), ('letter where likes = yes; else none', 0.5)]
     """
     names, by = columns_of(estimators), all_estimators()
-    if anytime is not None:
-        whole("anytime", anytime, 1)
     evidence = evidence_of(log, problem)
     check_seed(seed)
     asked = {rule: policy_of(rule, evidence) for rule in rules}
@@ -234,7 +229,6 @@ def value(
         bands=Bands(reach([z.value for z in each], seed, 0), reach([z.beyond for z in each], seed, 1)),
         limits=budgets,
         estimators=names,
-        anytime=anytime,
         rows=evidence.rows,
         clusters=Counted.of(evidence.cluster),
         folds=folds,
