@@ -304,7 +304,10 @@ class ArrowNumbers:
         self._decimal, self._grown = decimal, GrowingNumbers(decimal)
 
     def extend(self, values: Any) -> None:
-        if _is_number(str(values.type)):
+        if str(values.type).startswith("decimal"):  # which Arrow would round twice
+            codes, each = _coded(values)
+            self._grown.add(np.array([*map(float, each), np.nan])[codes], lambda row: "")
+        elif _is_number(str(values.type)):
             found = np.asarray(values.cast("float64", safe=False).to_numpy(zero_copy_only=False), float)
             self._grown.add(found, lambda row: "")
         else:
@@ -330,7 +333,7 @@ class ArrowNames:
 
 
 def _is_number(kind: str) -> bool:
-    return kind == "bool" or kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
+    return kind == "bool" or kind.startswith(("int", "uint", "float", "double", "halffloat"))
 
 
 def _texts(values: Any, decimal: str) -> tuple[Ints, list[str]]:
@@ -341,10 +344,15 @@ def _texts(values: Any, decimal: str) -> tuple[Ints, list[str]]:
         raise Nested(str(values.type))
     if str(values.type).startswith("duration"):
         raise Nested(f"{values.type}: divide it by a unit, such as pandas.Timedelta(hours=1)")
+    codes, each = _coded(values)
+    return codes, [*(_written(value, decimal) for value in each), ""]
+
+
+def _coded(values: Any) -> tuple[Ints, list[Any]]:
+    """Return the number of every value, and the values; a missing one has the number after the last."""
     coded = values if hasattr(values, "dictionary") else values.dictionary_encode()
-    each = [_written(value, decimal) for value in coded.dictionary.to_pylist()]
-    codes = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)
-    return np.asarray(codes, np.int64), [*each, ""]
+    each = coded.dictionary.to_pylist()
+    return np.asarray(coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False), np.int64), each
 
 
 def _written(value: object, decimal: str) -> str:
