@@ -49,6 +49,18 @@ def test_every_source_of_a_list_has_the_same_plan_and_file(tmp_path):
         assert str(table.schema.field("age").type) == kind
 
 
+def test_a_part_of_a_query_may_lack_values_or_fractions(tmp_path):
+    pytest.importorskip("pyarrow")
+    _, problem = files(tmp_path)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table cases (age, town, note)")
+    rows = [(20 + i % 40 + 0.5 * (i > 10_000), "ABC"[i % 3], None if i < 10_000 else "x") for i in range(20_001)]
+    connection.executemany("insert into cases values (?, ?, ?)", rows)
+    found = assign(Query(connection, "select * from cases"), problem, learn_from=tmp_path / "log.csv")
+    assert found.texts["note"] == ["" if i < 10_000 else "x" for i in range(len(rows))]
+    assert found.numeric["age"].tolist() == [row[0] for row in rows]
+
+
 def test_the_types_of_a_list_stay(tmp_path):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -74,6 +86,8 @@ def test_a_list_is_written_as_a_writer_of_rows_would(tmp_path, verbatim):
     head = [*head, "=a,b", 'a "b"']
     with cases.open("w", newline="") as file:
         csv.writer(file).writerows([head, *texts])
+    odd = problem.read_text().replace('call = "call"', 'call = "=call, me"')
+    problem.write_text(odd.replace("call = 3", '"=call, me" = 3').replace("call = 1", '"=call, me" = 1'))
     found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.2)
     sizes = np.array([123456.7, 1234567.8, -98765432.1, 1e14 + 1.0, 2e15, 1e-7, -0.0, 3.0])
     found.expected["sale"][: len(sizes)] = sizes
@@ -82,7 +96,7 @@ def test_a_list_is_written_as_a_writer_of_rows_would(tmp_path, verbatim):
     means = [f"{z:.0f}" if 1e6 <= abs(z) < 1e15 else f"{z:.6g}" for z in found.expected["sale"].tolist()]
     given = [[write(z) for z in [*row[:2], row[2].strip(), row[3].strip(), row[4].strip()]] for row in texts]
     rest = zip(found.chosen, found.probability.tolist(), found.held_out, found.expected["post"], strict=True)
-    rest = [[found.actions[a], f"{p:.10g}", str(h), f"{z:.6g}"] for a, p, h, z in rest]
+    rest = [[write(found.actions[a]), f"{p:.10g}", str(h), f"{z:.6g}"] for a, p, h, z in rest]
     fuel = [f"{z:.6g}" for z in found.expected["fuel"].tolist()]
     header = [*map(write, head), "action", "probability", "held out", *(f"expected {n}" for n in found.expected)]
     assert header[-3:] == ["expected sale", "expected post", "expected fuel"]

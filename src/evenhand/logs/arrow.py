@@ -58,12 +58,7 @@ class Batches:
         return list(self.names)
 
     def read(
-        self,
-        places: Mapping[str, str],
-        *,
-        numbers: Collection[str] = (),
-        form: Form = _FORM,
-        most: int | None = None,
+        self, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
     ) -> Columns:
         check_columns(self.name, self.names, places)
         return _columns(self.name, _first(self.batches, most), places, numbers, form)
@@ -78,8 +73,10 @@ class Batches:
             InvalidInput: a column has other types in other rows.
         """
         pa = pyarrow_for("data frames")
+        none = pa.table({name: [] for name in self.names})
         try:
-            return pa.Table.from_batches(self.batches) if self.batches else pa.table({name: [] for name in self.names})
+            each = (pa.Table.from_batches([batch]) for batch in self.batches)  # one may have no value, or no fractions
+            return pa.concat_tables([none, *each], promote_options="permissive")
         except pa.ArrowException as error:
             raise InvalidInput(self.name, "columns of one kind each", str(error).partition("\n")[0]) from error
 
@@ -102,12 +99,7 @@ class Dataset:
         return list(self._found.schema.names)
 
     def read(
-        self,
-        places: Mapping[str, str],
-        *,
-        numbers: Collection[str] = (),
-        form: Form = _FORM,
-        most: int | None = None,
+        self, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
     ) -> Columns:
         found = self._found
         check_columns(self.name, found.schema.names, places)
@@ -118,7 +110,11 @@ class Dataset:
             )
             with Work(f"reading {self.name}", "row", found.count_rows() if most is None else most) as work:
                 columns = _columns(self.name, _told(work, _first(batches, most)), places, numbers, form)
-        return of_files(columns, files)
+        if len(files) < 2:
+            return columns
+        starts = np.array([start for start, _ in files])
+        ends = np.searchsorted(starts, np.arange(len(columns)), side="right") - 1
+        return replace(columns, lines=np.arange(len(columns)) - starts[ends] + 1, files=files)
 
     def form(self, places: Mapping[str, str], form: Form = _FORM) -> Form:
         return form
@@ -131,15 +127,6 @@ class Dataset:
     @cached_property
     def _found(self) -> Any:
         return arrow_dataset(self.path, self.kind)
-
-
-def of_files(columns: Columns, files: list[tuple[int, str]]) -> Columns:
-    """Return columns whose rows count from 1 in each of several files, by their first rows and names."""
-    if len(files) < 2:
-        return columns
-    starts = np.array([start for start, _ in files])
-    ends = np.searchsorted(starts, np.arange(len(columns)), side="right") - 1
-    return replace(columns, lines=np.arange(len(columns)) - starts[ends] + 1, files=files)
 
 
 def _files(found: Any, places: Mapping[str, str]) -> list[tuple[int, str]]:

@@ -145,7 +145,7 @@ class GrowingNames:
 
     def column(self) -> Column:
         codes, stripped = held(self._codes), tuple(map(str.strip, self._places))
-        if len(set(stripped)) == len(stripped):
+        if stripped == tuple(self._places):
             return Names(codes, stripped)
         names = Names.of(stripped)
         return Names(names.codes[codes], names.values)

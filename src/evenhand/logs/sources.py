@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -30,33 +30,6 @@ _ROWS = 10_000  # of a query, that are fetched at once
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _FORM = Form()
 _OBJECT = re.compile(rb'\s*\{\s*"')  # how a line of JSON begins
-
-
-class Table(Protocol):
-    """Columns by name, which can be read repeatedly."""
-
-    @property
-    def name(self) -> str:
-        """The name in reports and messages."""
-
-    def header(self, places: Mapping[str, str], form: Form = _FORM) -> list[str]:
-        """Return the names of all columns; a text is taken apart by `places` and `form`, as by `read`."""
-
-    def read(
-        self,
-        places: Mapping[str, str],
-        *,
-        numbers: Collection[str] = (),
-        form: Form = _FORM,
-        most: int | None = None,
-    ) -> Columns:
-        """Read the columns named by the keys of `places`; see `read_csv`."""
-
-    def form(self, places: Mapping[str, str], form: Form = _FORM) -> Form:
-        """Return how a file like this one is to be written."""
-
-    def arrow(self) -> Any:
-        """Return all columns as a table of Arrow, with their types; None where they are texts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,16 +86,13 @@ class TextFiles:
     paths: Sequence[Path]
 
     def header(self, places: Mapping[str, str], form: Form = _FORM) -> list[str]:
+        """Return the names of all columns; a line is taken apart as by `read`."""
         return header_of(self.paths[0], places, form)
 
     def read(
-        self,
-        places: Mapping[str, str],
-        *,
-        numbers: Collection[str] = (),
-        form: Form = _FORM,
-        most: int | None = None,
+        self, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
     ) -> Columns:
+        """Read the columns named by the keys of `places`; see `read_csv`."""
         found, left = list[Columns](), most
         for path in self.paths:
             found.append(read_csv(path, places, numbers=numbers, form=form, most=left))
@@ -130,16 +100,18 @@ class TextFiles:
         return found[0] if len(found) == 1 else _joined([path.name for path in self.paths], found)
 
     def form(self, places: Mapping[str, str], form: Form = _FORM) -> Form:
+        """Return how a file like this one is to be written."""
         return form_of(self.paths[0], places, form)
 
-    def arrow(self) -> Any:
-        return None
+    def arrow(self) -> None:
+        """Return no table, as columns of texts have no types."""
 
 
+Table = TextFiles | Batches | Dataset  # columns by name, which can be read repeatedly
 Given = str | Path | Frame | Query | Mapping[str, Any]  # what a table can be made of
 
 
-def table_of(given: Given | Table, field: str = "log") -> Table:
+def table_of(given: Given, field: str = "log") -> Table:
     """Return the table of a source.
 
     A folder has files of one kind, in the order of their names; those that begin with a dot or underscore do not count.
@@ -156,8 +128,6 @@ def table_of(given: Given | Table, field: str = "log") -> Table:
     >>> table_of({"age": [41, 30]}).read({"age": "the header"}).names("age").texts()
     ['41', '30']
     """
-    if isinstance(given, Batches | Dataset | TextFiles):
-        return given
     if isinstance(given, Query):
         return given.batches()
     if isinstance(given, Mapping):

@@ -170,13 +170,17 @@ class Assignment(Result):
         """
         path = file("path", path)
         if path.suffix == SUFFIX:
-            return _write_parquet(path, self._arrow())
-        cut = self.form.separator or ","
-        header = [*self.texts, *self._results()]
-        cells = [_texts(self.texts.names(name), cut, verbatim=verbatim) for name in self.texts]
-        cells += [_numbers(name, z, self.form.point) for name, z in self._results().items()]
+            table = self._arrow()
+            with on_disk("path", "a file that can be written"), replacement(path) as part:
+                pyarrow_for("Parquet files").parquet.write_table(table, part)
+            return path
+        cut, each = self.form.separator or ",", {name: self.texts.names(name) for name in self.texts} | self._results()
+        cells = [
+            _texts(z, cut, verbatim=verbatim) if isinstance(z, Names) else _numbers(name, z, self.form.point)
+            for name, z in each.items()
+        ]
         with on_disk("path", "a file that can be written"), replacement(path) as part, _new(part, self.form) as out:
-            out.write(cut.join(_field(name if verbatim else quoted_cell(name), cut) for name in header) + _END)
+            out.write(cut.join(_field(name if verbatim else quoted_cell(name), cut) for name in each) + _END)
             for start in range(0, len(self.chosen), _ROWS):
                 rows = slice(start, start + _ROWS)
                 out.write(_END.join(map(cut.join, zip(*(column(rows) for column in cells), strict=True))) + _END)
@@ -250,10 +254,8 @@ def _field(text: str, cut: str) -> str:
     return text
 
 
-def _numbers(name: str, z: Names | Floats | Bools, decimal: str) -> Cells:
+def _numbers(name: str, z: Floats | Bools, decimal: str) -> Cells:
     """Return the fields of a result, with as many digits as are read, and decimal commas where these are asked for."""
-    if isinstance(z, Names):
-        return lambda rows: [z.values[code] for code in z.codes[rows].tolist()]
     if z.dtype == bool:
         return lambda rows: list(map(str, z[rows].tolist()))
     digits = 6 if name.startswith(FORESEEN) else 10  # what divides outcomes later is nearly exact
@@ -309,9 +311,3 @@ def check(path: Path) -> None:
         raise InvalidInput("out", "a name that ends in .csv, which spreadsheets open, or in .parquet", path.name)
     if path.suffix == SUFFIX:
         pyarrow_for("Parquet files")
-
-
-def _write_parquet(path: Path, table: Any) -> Path:
-    with on_disk("path", "a file that can be written"), replacement(path) as part:
-        pyarrow_for("Parquet files").parquet.write_table(table, part)
-    return path
