@@ -14,7 +14,7 @@ from evenhand.logs import Query
 from evenhand.offline import assign
 from tests.offline.test_assignments import files
 
-ODD = ["a,b", 'a "b"', '"', "", " ", "line\nline", "line\r\nline", "\rx", "=1+1", "-5", "-5,2 %", "@a", "ä;b", "a'b"]
+ODD = ["a,b", 'a "b"', '"', "", " ", "line\nline", "line\r\nline", "\rx", "=1+1", "-5", "-5,2 %", "@a", "ä;b", "x\ry"]
 
 
 def told(found):
@@ -54,7 +54,9 @@ def test_a_part_of_a_query_may_lack_values_or_fractions(tmp_path):
     _, problem = files(tmp_path)
     connection = sqlite3.connect(":memory:")
     connection.execute("create table cases (age, town, note)")
-    rows = [(20 + i % 40 + 0.5 * (i > 10_000), "ABC"[i % 3], None if i < 10_000 else "x") for i in range(20_001)]
+    rows = [
+        (20 + i % 40 if i < 10_000 else 20.5 + i % 40, "ABC"[i % 3], None if i < 10_000 else "x") for i in range(20_001)
+    ]
     connection.executemany("insert into cases values (?, ?, ?)", rows)
     found = assign(Query(connection, "select * from cases"), problem, learn_from=tmp_path / "log.csv")
     assert found.texts["note"] == ["" if i < 10_000 else "x" for i in range(len(rows))]
