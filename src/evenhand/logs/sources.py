@@ -23,8 +23,6 @@ from evenhand.logs.files import READABLE, start, unpacked
 from evenhand.logs.reading import Form, form_of, header_of, read_csv
 
 PIPE = "the standard input"
-_DASH = "-"
-_COLUMNS = "the columns"  # the name of a mapping
 _QUERY = "the query"
 _ROWS = 10_000  # of a query, that are fetched at once
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -130,14 +128,13 @@ def table_of(given: Given, field: str = "log") -> Table:
     """
     if isinstance(given, Query):
         return given.batches()
-    if isinstance(given, Mapping):
-        return Batches.of(_COLUMNS, arrow_table(given))
-    if isinstance(given, Frame):
+    if isinstance(given, Frame | Mapping):
         return Batches.of(FRAME, arrow_table(given))
     path = file(field, given)
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p.relative_to(path)))
-        paths = list(map(_copy_of, files))
+        files = sorted(p for p in path.rglob("*") if p.is_file())
+        shown = [p for p in files if not any(part[0] in "._" for part in p.relative_to(path).parts)]
+        paths = list(map(_copy_of, shown))
     else:
         path = _copy_of(path)
         paths = [path]
@@ -145,10 +142,6 @@ def table_of(given: Given, field: str = "log") -> Table:
     if kind == "JSON":
         return _lines_of_json(path.name, paths)
     return TextFiles(path.name, paths) if kind == "text" else Dataset(path, kind)
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _kind(path: Path) -> str:
@@ -161,7 +154,7 @@ def _kind(path: Path) -> str:
 
 def _copy_of(path: Path) -> Path:
     """Return the path of a file that can be read repeatedly: a copy of a pipe, and of what zstd compressed."""
-    if str(path) == _DASH:
+    if str(path) == "-":
         return _copy(sys.stdin.buffer, PIPE)
     if path.exists() and not path.is_file():
         with on_disk(path.name, READABLE), path.open("rb") as data:

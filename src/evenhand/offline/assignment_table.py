@@ -244,11 +244,7 @@ def _texts(names: Names, cut: str, *, verbatim: bool) -> Cells:
 
 
 def _field(text: str, cut: str) -> str:
-    """Write a text as a field of a CSV file.
-
-    >>> _field("a,b", ","), _field("a,b", ";")
-    ('"a,b"', 'a,b')
-    """
+    """Write a text as a field of a CSV file."""
     if cut in text or '"' in text or "\n" in text or "\r" in text:
         return '"' + text.replace('"', '""') + '"'
     return text
