@@ -134,6 +134,7 @@ def read_log(log: Source, problem: Stated) -> Log:
         MissingExtra: pyarrow is needed for all but CSV files, and is not installed.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "log.csv").write_text("letter;visit\\n" + "yes;1\\nno;0\\n" * 100)
     >>> _ = (folder / "problem.toml").write_text('''
