@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.files import quoted_cell
+from evenhand.core.files import quote_cell
 from evenhand.logs import Query
 from evenhand.offline import assign
 from tests.offline.test_assignments import files
@@ -94,7 +94,7 @@ def test_a_list_is_written_as_a_writer_of_rows_would(tmp_path, verbatim):
     sizes = np.array([123456.7, 1234567.8, -98765432.1, 1e14 + 1.0, 2e15, 1e-7, -0.0, 3.0])
     found.expected["sale"][: len(sizes)] = sizes
     out = io.StringIO(newline="")
-    write = (lambda z: z) if verbatim else quoted_cell
+    write = (lambda z: z) if verbatim else quote_cell
     means = [f"{z:.0f}" if 1e6 <= abs(z) < 1e15 else f"{z:.6g}" for z in found.expected["sale"].tolist()]
     given = [[write(z) for z in [*row[:2], row[2].strip(), row[3].strip(), row[4].strip()]] for row in texts]
     rest = zip(found.chosen, found.probability.tolist(), found.held_out, found.expected["post"], strict=True)

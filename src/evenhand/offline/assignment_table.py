@@ -180,7 +180,7 @@ class Assignment(Result):
             for name, z in each.items()
         ]
         with on_disk("path", "a file that can be written"), replacement(path) as part, _new(part, self.form) as out:
-            out.write(cut.join(_field(name if verbatim else quoted_cell(name), cut) for name in each) + _END)
+            out.write(cut.join(_field(name if verbatim else quote_cell(name), cut) for name in each) + _END)
             for start in range(0, len(self.chosen), _ROWS):
                 rows = slice(start, start + _ROWS)
                 out.write(_END.join(map(cut.join, zip(*(column(rows) for column in cells), strict=True))) + _END)
@@ -238,7 +238,7 @@ Cells = Callable[[slice], list[str]]  # the fields of some rows of a column
 
 def _texts(names: Names, cut: str, *, verbatim: bool) -> Cells:
     """Return the fields of texts, of which each is quoted once."""
-    each = names.values if verbatim else [quoted_cell(z) if z.startswith(RUN) else z for z in names.values]
+    each = names.values if verbatim else [quote_cell(z) if z.startswith(RUN) else z for z in names.values]
     fields = np.array([_field(z, cut) for z in each], object)
     return lambda rows: fields[names.codes[rows]].tolist()
 
