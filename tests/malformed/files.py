@@ -119,7 +119,7 @@ LOGS = {
     "a workbook": (b"PK\x03\x04" + bytes(100), "log.csv", "export the sheet as CSV"),
     "an old workbook": (b"\xd0\xcf\x11\xe0" + bytes(100), "log.csv", "export the sheet as CSV"),
     "Parquet that is cut off": (b"PAR1" + bytes(100), "log.csv", "a complete Parquet file"),
-    "xz": (b"\xfd7zXZ\0", "log.csv", "unpack it, or use gzip"),
+    "half an xz file": (b"\xfd7zXZ\0", "log.csv", "a complete xz file"),
     "a byte that is no UTF-8 among letters that are": (
         LOG.replace(b"north", "nörth".encode()) + b"\n30,s\xfcd,A,1,0.3", "log.csv, line 62", "byte 0xfc",
     ),

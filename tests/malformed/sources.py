@@ -63,15 +63,17 @@ CASES = {
     "UTF-16 without a mark, the other end first": (
         PROBLEM, LOG.decode().encode("utf-16-be"), "log.csv", "text in UTF-16 without its mark: save it as UTF-8",
     ),
-    "lines of JSON": (PROBLEM, b'{"age":41,"letter":"A"}\n' * 9, "log.csv", f"JSON, or lines of it: {TABLE}"),
-    "JSON": (PROBLEM, b'[\n {"age": 41, "letter": "A"}]', "log.csv", f"JSON, or lines of it: {TABLE}"),
-    "compressed lines of JSON": (PROBLEM, gzip.compress(b'{"age":41}\n'), "log.csv", "JSON, or lines of it"),
+    "broken lines of JSON": (PROBLEM, b'{"age":41,"letter":"A"}\n{"age":', "log.csv", "an object of JSON in each"),
+    "JSON": (PROBLEM, b'[\n {"age": 41, "letter": "A"}]', "log.csv", f"JSON: {TABLE}, such as of pandas.read_json"),
+    "compressed lines of JSON without a column": (
+        PROBLEM, gzip.compress(b'{"age":41}\n'), AT + "10: action.column: 'letter'", "a column of log.csv (age)",
+    ),
     "a text of Vowpal Wabbit": (PROBLEM, b"1:-1:0.8 | age:33 town=north\n", "log.csv", f"Vowpal Wabbit: {TABLE}"),
     "one with a tag and several actions": (
         PROBLEM, b"shared |User id=u1\n0:-1:0.8 |Action topic=ski\n|Action topic=herb\n\n", "log.csv", "Vowpal Wabbit",
     ),
     "one of a regression": (PROBLEM, b"1 2.5 'tag|f a b:2\n", "log.csv", "Vowpal Wabbit"),
-    "a feather file": (PROBLEM, b"ARROW1\0\0" + bytes(100), "log.csv", "a feather file of Arrow"),
+    "half a feather file": (PROBLEM, b"ARROW1\0\0" + bytes(100), "log.csv", "a complete Feather file, or a folder"),
     "Windows-1252 with a byte that it lacks": (
         PROBLEM, line(9, "30,K\xf6ln\x81,A,1,0.3").decode().encode("latin-1"), "log.csv, line 9",
         "byte 0xf6, which is not UTF",

@@ -1,15 +1,25 @@
-"""The same log as CSV, as a data frame of several libraries, as Parquet and as a folder of it: the same bits."""
+"""The same log as files of any kind, folders, pipes, data frames, columns and queries: the same bits."""
 
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
 import re
+import sqlite3
 import subprocess
 import sys
+import threading
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.cli import main
 from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.logs import Query
 from evenhand.offline import Evidence
 from evenhand.replay import draft, read_log, replay_log
 from tests.replay import shop
@@ -84,6 +94,135 @@ def test_every_form_of_a_log_is_read_with_the_same_bits(tmp_path, form):
     assert other.name == {"file": "log.parquet", "folder": "parts"}.get(form, "the data frame")
     mine, theirs = one.columns(), other.columns()
     assert all(np.array_equal(mine[c], theirs[c], equal_nan=mine[c].dtype.kind == "f") for c in mine)
+
+
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+def packed(data, name):
+    """Compress the bytes of a file by the end of its name; zstd is in no library of every Python."""
+    if name.endswith(".zst"):
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, "zstd") as out:
+            out.write(data)
+        return sink.getvalue().to_pybytes()
+    return PACKERS.get(name.rpartition(".")[2], bytes)(data)
+
+
+def as_json(rows):
+    """The log as lines of JSON: numbers as numbers, and nothing where a value is missing."""
+    kinds = [float, str, str, int, float, str, int]
+    lines = [
+        {name: kind(z) for name, kind, z in zip(HEADER, kinds, row, strict=True) if z or name == "letter"}
+        for row in rows
+    ]
+    return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+
+
+@pytest.mark.parametrize("name", ["log.csv.gz", "log.csv.bz2", "log.csv.xz", "log.csv.zst", "log.tsv", "log.jsonl",
+                                  "log.jsonl.gz", "log.jsonl.zst", "log.feather"])  # fmt: skip
+def test_files_of_any_kind_are_read_with_the_same_bits(tmp_path, name):
+    """As files, as several in a folder, and through a pipe."""
+    rows = lines()
+    log, toml = shop.write(tmp_path, rows, PROBLEM, HEADER)
+    frame(rows).to_feather(tmp_path / "feather")
+    one = {"csv": log.read_bytes(), "tsv": log.read_bytes().replace(b",", b"\t"), "jsonl": as_json(rows)}
+    data = (one | {"feather": (tmp_path / "feather").read_bytes()})[name.split(".")[1]]
+    (tmp_path / name).write_bytes(packed(data, name))
+    expected = bits(read_log(log, toml))
+    found = read_log(tmp_path / name, toml)
+    assert (found.name, bits(found)) == (name, expected)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=pipe.write_bytes, args=[(tmp_path / name).read_bytes()])
+    writing.start()
+    assert bits(read_log(pipe, toml)) == expected
+    writing.join()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "feather"])
+def test_folders_have_files_of_one_kind_that_follow_each_other(tmp_path, kind):
+    rows = lines()
+    log, toml = shop.write(tmp_path, rows, PROBLEM, HEADER)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "_SUCCESS").write_text("")
+    head, *texts = log.read_text().splitlines(keepends=True)
+    for i, (start, end) in enumerate(((0, 300), (300, 301), (301, 700))):
+        if kind == "feather":
+            frame(rows)[start:end].reset_index(drop=True).to_feather(folder / f"{i}.feather")
+        else:
+            data = as_json(rows[start:end]) if kind == "jsonl" else "".join([head, *texts[start:end]]).encode()
+            (folder / f"{i}.{kind}").write_bytes(packed(data, "x.gz") if i == 1 else data)
+    assert bits(read_log(folder, toml)) == bits(read_log(log, toml))
+    assert draft(folder).open == ()
+    if kind == "csv":
+        (folder / "2.csv").write_text("".join([head, *texts[301:], "old,north,A,1,0.333333,2000-01-01,1\n"]))
+        assert "first in line 401 of 2.csv: 'old'" in read_log(folder, toml).bad.messages()[0]
+
+
+def test_the_standard_input_is_a_source_of_every_command(tmp_path, monkeypatch, capsys):
+    log, toml = shop.write(tmp_path, shop.rows(300))
+    said = []
+    for name in (str(log), "-"):
+        for command in (["value"], ["replay", "--replicas", "2", "--bootstrap", "0"]):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log.read_bytes())))
+            assert main([*command, name, "--problem", str(toml)]) == 0
+            said.append(capsys.readouterr().out.replace("the standard input", "log.csv").partition("\n")[2])
+    assert said[:2] == said[2:]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(log.read_bytes())))
+    assert main(["draft", "-"]) == 0
+    assert "Drafted from the standard input." in capsys.readouterr().out
+
+
+def test_columns_by_name(tmp_path):
+    log, toml, forms = written(tmp_path)
+    columns = {name: forms["pandas"][name].to_numpy() for name in ("age", "visit", "p", "born")}
+    columns |= {name: forms["pandas"][name].tolist() for name in ("town", "letter")}
+    columns["mails"] = [int(line[-1]) for line in lines()]
+    columns["town"] = [line[1] or None for line in lines()]
+    assert bits(read_log(columns, toml)) == bits(read_log(log, toml))
+    with pytest.raises(InvalidInput, match=r"the data frame: expected columns of one kind each, .*length"):
+        read_log(columns | {"age": [1.0]}, toml)
+
+
+def database():
+    """The log in a database, with no type in a column that has one in all others."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table log (age real, town text, letter text, visit int, p real, born, mails int)")
+    connection.executemany("insert into log values (?,?,?,?,?,?,?)", [[z if z else None for z in r] for r in lines()])
+    connection.execute("update log set letter = '' where letter is null")
+    return connection
+
+
+def test_queries_of_a_database(tmp_path):
+    log, toml = shop.write(tmp_path, lines(), PROBLEM, HEADER)
+    connection = database()
+    found = read_log(Query(connection, "select * from log"), toml)
+    assert (found.name, bits(found)) == ("the query", bits(read_log(log, toml)))
+    asked = Query(connection, "select * from log where age > :age", {"age": 40})
+    assert len(read_log(asked, toml)) == sum(float(line[0] or 0) > 40 for line in lines())
+    assert draft(asked).text == draft(Query(connection, "select * from log where age > ?", [40])).text
+    for text, said in (
+        ("selct", 'expected a statement that the database runs, got near "selct"'),
+        ("select * from logs", "expected a statement that the database runs, got no such table: logs"),
+        ("select iif(rowid % 2, 'a', 1) as a from log", "expected columns of one kind each, got "),
+        ("delete from log", "expected a statement that selects rows, got delete from log"),
+    ):
+        with pytest.raises(InvalidInput, match=re.escape(f"the query: {said}")):
+            read_log(Query(connection, text), toml)
+
+
+@pytest.mark.skipif(find_spec("duckdb") is None, reason="duckdb is in no extra")
+def test_relations_of_duckdb(tmp_path):
+    import duckdb
+
+    log, toml, forms = written(tmp_path)
+    connection = duckdb.connect()
+    connection.register("given", forms["pyarrow"])
+    connection.execute("create table log as select * from given")
+    for found in (connection.sql("select * from log"), Query(connection, "select * from log")):
+        assert bits(read_log(found, toml)) == bits(read_log(log, toml))
 
 
 @pytest.mark.skipif(find_spec("polars") is None, reason="polars is in no extra")

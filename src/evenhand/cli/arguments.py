@@ -113,7 +113,7 @@ def add_segments(parser: argparse.ArgumentParser) -> None:
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a log to a parser."""
     parser.add_argument(
-        "log", metavar="LOG.csv", help="the log, with a header line; or the store of a campaign, such as sqlite:///a.db"
+        "log", metavar="LOG.csv", help="a file, a folder, or - for the standard input; or the store of a campaign"
     )
 
 

@@ -71,7 +71,7 @@ def _add_draft(commands: Commands) -> None:
     draft = add_command(commands, "draft", "a problem file to begin with, from the header of a log", DRAFT, _draft)
     what = draft.add_mutually_exclusive_group(required=True)
     what.add_argument(
-        "log", nargs="?", type=Path, default=None, metavar="LOG", help="CSV, Parquet, or a folder of Parquet files"
+        "log", nargs="?", type=Path, default=None, metavar="LOG", help="a file, a folder, or - for the standard input"
     )
     what.add_argument("--schema", action="store_true", help="print the JSON Schema of problem files instead")
     draft.add_argument("--out", type=Path, default=None, metavar="FILE.toml", help="a new file (default: print it)")

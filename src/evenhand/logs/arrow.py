@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -21,7 +22,6 @@ from evenhand.logs.columns import POINT, Column, Columns, Names, plain
 from evenhand.logs.reading import Form, GrowingNumbers, check_columns, held
 
 FRAME = "the data frame"  # the name of a log that has none
-_PARQUET = "a complete Parquet file, or a folder of them"
 _AT_ONCE = 100_000  # rows that are read at once
 _BUFFER = 2**18  # bytes of a column
 _FORM = Form()
@@ -35,49 +35,98 @@ class Frame(Protocol):
         """Hand over the columns."""
 
 
-def read_frame(
-    frame: Frame,
-    places: Mapping[str, str],
-    *,
-    numbers: Collection[str] = (),
-    form: Form = _FORM,
-    most: int | None = None,
-) -> Columns:
-    """Read columns of a data frame, as `read_csv` reads those of a file; rows count from 1.
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Columns of Arrow in memory; rows count from 1.
 
-    Raises:
-        InvalidInput: a column is missing or has values of several kinds.
-        MissingExtra: pyarrow is not installed.
+    Args:
+        name: of the source, for messages.
+        names: of the columns.
+        batches: of rows, whose columns may have other types in each.
     """
-    table = arrow_table(frame)
-    check_columns(FRAME, table.column_names, places)
-    table = table.select(list(places)) if most is None else table.select(list(places)).slice(0, most)
-    return _columns(FRAME, table.to_batches(max_chunksize=_AT_ONCE), places, numbers, form)
+
+    name: str
+    names: list[str]
+    batches: Sequence[Any]
+
+    @staticmethod
+    def of(name: str, table: Any) -> Batches:
+        """Return the columns of a table."""
+        return Batches(name, list(table.column_names), table.to_batches(max_chunksize=_AT_ONCE))
+
+    def header(self, places: Mapping[str, str], form: Form = _FORM) -> list[str]:
+        return list(self.names)
+
+    def read(
+        self, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
+    ) -> Columns:
+        check_columns(self.name, self.names, places)
+        return _columns(self.name, _first(self.batches, most), places, numbers, form)
+
+    def form(self, places: Mapping[str, str], form: Form = _FORM) -> Form:
+        return form
+
+    def arrow(self) -> Any:
+        """Return the table.
+
+        Raises:
+            InvalidInput: a column has other types in other rows.
+        """
+        pa = pyarrow_for("data frames")
+        none = pa.table({name: [] for name in self.names})
+        try:
+            each = (pa.Table.from_batches([batch]) for batch in self.batches)  # one may have no value, or no fractions
+            return pa.concat_tables([none, *each], promote_options="permissive")
+        except pa.ArrowException as error:
+            raise InvalidInput(self.name, "columns of one kind each", str(error).partition("\n")[0]) from error
 
 
-def read_parquet(
-    path: Path, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
-) -> Columns:
-    """Read columns of a Parquet file, or of all in a folder, in the order of their names; rows count from 1.
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Parquet or feather files, of which some rows are in memory at a time; rows count from 1.
 
     Folders named COLUMN=VALUE have a column. No more than the columns that are asked for is held in memory.
-
-    Raises:
-        InvalidInput: a file cannot be read, or has no such column.
-        MissingExtra: pyarrow is not installed.
     """
-    found = arrow_dataset(path)
-    check_columns(path.name, found.schema.names, places)
-    with whole_files(path.name):
-        files = _files(found, places)
-        batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1)
-        with Work(f"reading {path.name}", "row", found.count_rows() if most is None else most) as work:
-            columns = _columns(path.name, _told(work, _first(batches, most)), places, numbers, form)
-    if len(files) < 2:
-        return columns
-    starts = np.array([start for start, _ in files])
-    ends = np.searchsorted(starts, np.arange(len(columns)), side="right") - 1
-    return replace(columns, lines=np.arange(len(columns)) - starts[ends] + 1, files=files)
+
+    path: Path
+    kind: str = "Parquet"
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def header(self, places: Mapping[str, str], form: Form = _FORM) -> list[str]:
+        return list(self._found.schema.names)
+
+    def read(
+        self, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
+    ) -> Columns:
+        found = self._found
+        check_columns(self.name, found.schema.names, places)
+        with whole_files(self.name, self.kind):
+            files = _files(found, places)
+            batches = found.to_batches(
+                columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1
+            )
+            with Work(f"reading {self.name}", "row", found.count_rows() if most is None else most) as work:
+                columns = _columns(self.name, _told(work, _first(batches, most)), places, numbers, form)
+        if len(files) < 2:
+            return columns
+        starts = np.array([start for start, _ in files])
+        ends = np.searchsorted(starts, np.arange(len(columns)), side="right") - 1
+        return replace(columns, lines=np.arange(len(columns)) - starts[ends] + 1, files=files)
+
+    def form(self, places: Mapping[str, str], form: Form = _FORM) -> Form:
+        return form
+
+    def arrow(self) -> Any:
+        """Return the table."""
+        with whole_files(self.name, self.kind):
+            return self._found.to_table()
+
+    @cached_property
+    def _found(self) -> Any:
+        return arrow_dataset(self.path, self.kind)
 
 
 def _files(found: Any, places: Mapping[str, str]) -> list[tuple[int, str]]:
@@ -94,19 +143,6 @@ def _files(found: Any, places: Mapping[str, str]) -> list[tuple[int, str]]:
     return files
 
 
-def names_of(log: Path | Frame) -> list[str]:
-    """Return the names of all columns of a data frame, a Parquet file or a folder of them."""
-    return list(arrow_dataset(log).schema.names if isinstance(log, Path) else arrow_table(log).column_names)
-
-
-def is_parquet(path: Path) -> bool:
-    """Whether a path is a folder, or a file that begins as Parquet does."""
-    if path.is_dir():
-        return True
-    with on_disk(path.name, "a file that can be read"), path.open("rb") as raw:
-        return raw.read(4) == b"PAR1"
-
-
 def pyarrow_for(what: str) -> Any:
     """Return pyarrow with its parts for files.
 
@@ -116,14 +152,15 @@ def pyarrow_for(what: str) -> Any:
     try:
         import pyarrow
         import pyarrow.dataset
+        import pyarrow.json
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise MissingExtra(what, "parquet") from error
     return pyarrow
 
 
-def arrow_table(frame: Frame) -> Any:
-    """Return a data frame as a table of Arrow.
+def arrow_table(frame: Frame | Mapping[str, Any]) -> Any:
+    """Return a data frame, or columns by name, as a table of Arrow.
 
     Raises:
         InvalidInput: its columns are of several kinds, or their names are not texts; or it is a stream that has been
@@ -158,18 +195,18 @@ def _in_zones(frame: Any) -> Any:
     return frame
 
 
-def arrow_dataset(path: Path | str) -> Any:
-    """Return a Parquet file, or a folder of them, as a dataset of Arrow; a text is a URL of a file system.
+def arrow_dataset(path: Path | str, kind: str = "Parquet") -> Any:
+    """Return a Parquet or feather file, or a folder of them, as a dataset of Arrow; a text is a URL of a file system.
 
     Raises:
         InvalidInput: there is no file, or one that is not whole.
         MissingExtra: pyarrow is not installed.
     """
     pa, name = pyarrow_for("Parquet files"), Path(path).name
-    with whole_files(name):
-        found = pa.dataset.dataset(path, format="parquet", partitioning="hive")
+    with whole_files(name, kind):
+        found = pa.dataset.dataset(path, format=kind.lower(), partitioning="hive")
     if not found.files:
-        raise InvalidInput(name, _PARQUET, "a folder without files")
+        raise InvalidInput(name, f"a complete {kind} file, or a folder of them", "a folder without files")
     return found
 
 
@@ -190,13 +227,14 @@ def parquet_batches(part: Any, columns: Sequence[str], rows: int) -> Iterator[An
 
 
 @contextmanager
-def whole_files(name: str) -> Iterator[None]:
+def whole_files(name: str, kind: str = "Parquet") -> Iterator[None]:
     """Turn errors of Arrow into an `InvalidInput` that names the file or folder."""
-    with on_disk(name, _PARQUET):
+    expected = f"a complete {kind} file, or a folder of them"
+    with on_disk(name, expected):
         try:
             yield
-        except pyarrow_for("Parquet files").ArrowException as error:
-            raise InvalidInput(name, _PARQUET, str(error).partition("\n")[0]) from error
+        except pyarrow_for(f"{kind} files").ArrowException as error:
+            raise InvalidInput(name, expected, str(error).partition("\n")[0]) from error
 
 
 def _folders(part: Any) -> Iterable[str]:
@@ -253,7 +291,10 @@ class ArrowNumbers:
         self._decimal, self._grown = decimal, GrowingNumbers(decimal)
 
     def extend(self, values: Any) -> None:
-        if _is_number(str(values.type)):
+        if str(values.type).startswith("decimal"):  # which Arrow would round twice
+            codes, each = _coded(values)
+            self._grown.add(np.array([*map(float, each), np.nan])[codes], lambda row: "")
+        elif _is_number(str(values.type)):
             found = np.asarray(values.cast("float64", safe=False).to_numpy(zero_copy_only=False), float)
             self._grown.add(found, lambda row: "")
         else:
@@ -279,7 +320,7 @@ class ArrowNames:
 
 
 def _is_number(kind: str) -> bool:
-    return kind == "bool" or kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
+    return kind == "bool" or kind.startswith(("int", "uint", "float", "double", "halffloat"))
 
 
 def _texts(values: Any, decimal: str) -> tuple[Ints, list[str]]:
@@ -290,10 +331,15 @@ def _texts(values: Any, decimal: str) -> tuple[Ints, list[str]]:
         raise Nested(str(values.type))
     if str(values.type).startswith("duration"):
         raise Nested(f"{values.type}: divide it by a unit, such as pandas.Timedelta(hours=1)")
+    codes, each = _coded(values)
+    return codes, [*(_written(value, decimal) for value in each), ""]
+
+
+def _coded(values: Any) -> tuple[Ints, list[Any]]:
+    """Return the number of every value, and the values; a missing one has the number after the last."""
     coded = values if hasattr(values, "dictionary") else values.dictionary_encode()
-    each = [_written(value, decimal) for value in coded.dictionary.to_pylist()]
-    codes = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)
-    return np.asarray(codes, np.int64), [*each, ""]
+    each = coded.dictionary.to_pylist()
+    return np.asarray(coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False), np.int64), each
 
 
 def _written(value: object, decimal: str) -> str:

@@ -22,8 +22,8 @@ from evenhand.logs.column_guesses import UNCLEAR, Guess, Look, Looks, guess, loo
 from evenhand.logs.columns import POINT, Columns, Marks, plain
 from evenhand.logs.dates import short
 from evenhand.logs.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
-from evenhand.logs.log import Source, held, name_of, names_in, read_columns, separator_of
 from evenhand.logs.reading import MARK, Form
+from evenhand.logs.sources import Given, table_of
 
 DECIDE = "DECIDE"
 _EVEN = 1e-4  # the chance below which counts of actions are not taken to be equal
@@ -328,7 +328,7 @@ def _ordered(texts: Sequence[str]) -> list[str]:
 
 
 @checked
-def draft(log: Source) -> Draft:
+def draft(log: Given) -> Draft:
     """Draft a problem file from the header of a log and its first rows.
 
     Columns are told apart by their names, their values and their places. What looks like the action, the propensity and
@@ -336,11 +336,11 @@ def draft(log: Source) -> Draft:
     So is a column that is named like whom rows are about, which is the cluster if its values repeat.
 
     Args:
-        log: a CSV file, a Parquet file or a folder of them, or a data frame.
+        log: as for `read_log`.
 
     Raises:
         InvalidInput: the log cannot be read, or has no rows.
-        MissingExtra: pyarrow is needed for data frames and Parquet, and is not installed.
+        MissingExtra: pyarrow is needed for all but CSV files, and is not installed.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -352,11 +352,11 @@ def draft(log: Source) -> Draft:
     >>> print(found.guessed[0])
     action: 'letter', with 2 different values
     """
-    name, log = name_of(log), held(log)
-    sample = read_columns(log, dict.fromkeys(names_in(log), "the header"), most=SAMPLE)
+    table = table_of(log)
+    sample = table.read(dict.fromkeys(table.header({}), "the header"), most=SAMPLE)
     if not len(sample):
-        raise InvalidInput(name, "at least one row after the header", "none")
-    found = looks(sample, separator_of(log))
+        raise InvalidInput(table.name, "at least one row after the header", "none")
+    found = looks(sample, table.form({}).separator)
     meant = guess(found, lambda action, chances: drawn_by(sample, action.name, chances.name, found.decimal))
     if meant.action is not None:
         for column, actions in stated_under(sample, sample.names(meant.action.name), meant.features).items():
@@ -366,7 +366,7 @@ def draft(log: Source) -> Draft:
     form = Form(decimal=found.decimal, missing=found.missing)
     free = [*(c.name for c in meant.features), *(c.name for c in meant.left_out)]
     owners = [c for c in free if is_owner(c)]
-    of_owners = read_columns(log, dict.fromkeys(owners, "the header"), form=form).names if owners else sample.names
+    of_owners = table.read(dict.fromkeys(owners, "the header"), form=form).names if owners else sample.names
     filled = [c for c in owners if not of_owners(c).are({"", *form.missing}).any()]  # as each row needs one
     cluster = next((c for c in filled if repeats(of_owners(c))), None)
     rows = np.arange(len(sample))
@@ -379,5 +379,5 @@ def draft(log: Source) -> Draft:
         why = "it differs between actions more than chance explains, so it came after them, or the probabilities of "
         meant = meant.without(differ, f"{why}actions depend on it")
     wanted = [c.name for c in (meant.action, meant.propensity, *meant.outcomes) if c is not None]
-    whole = read_columns(log, dict.fromkeys(wanted, "the header"), form=form) if wanted else sample
-    return Written(name, found, meant, whole, cluster).draft()
+    whole = table.read(dict.fromkeys(wanted, "the header"), form=form) if wanted else sample
+    return Written(table.name, found, meant, whole, cluster).draft()

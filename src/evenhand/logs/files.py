@@ -1,15 +1,17 @@
-"""Opens text files, also with a byte-order mark or compressed by gzip; names other kinds of files and code pages."""
+"""Opens text files, also with a byte-order mark or compressed; names other kinds of files and code pages."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import re
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
@@ -57,7 +59,12 @@ def misread(name: str, found: Collection[str]) -> str:
 UTF8 = "utf-8-sig"  # with or without a byte-order mark
 UTF16 = "utf-16"
 _FIRST = 1000  # bytes that tell the kind of a file
-_GZIP = b"\x1f\x8b"
+READABLE = "a file that can be read"
+_PACKED: Mapping[bytes, tuple[str, Callable[[Path], Any]]] = {  # by how files begin
+    b"\x1f\x8b": ("gzip", gzip.GzipFile),
+    b"BZh": ("bzip2", bz2.BZ2File),
+    b"\xfd7zXZ": ("xz", lzma.LZMAFile),
+}
 _MARKS = {b"\xef\xbb\xbf": UTF8, b"\xff\xfe": UTF16, b"\xfe\xff": UTF16}
 _TABLE = "write a CSV file, or pass a data frame"
 _NUMBER = r"[-+]?[\d.]+(e[-+]?\d+)?"
@@ -66,11 +73,8 @@ _NAMED = (  # files of other kinds by how they begin
     (rb"\xd0\xcf\x11\xe0", "an Excel workbook of the old kind: export the sheet as CSV"),
     (rb"PAR1", "a Parquet file: write it as CSV"),
     (rb"ARROW1|\xff\xff\xff\xff", "a feather file of Arrow: write it as Parquet, or pass a data frame"),
-    (rb"BZh", "a bzip2 file: unpack it, or use gzip"),
-    (rb"\xfd7zXZ", "an xz file: unpack it, or use gzip"),
-    (rb"\x28\xb5\x2f\xfd", "a zstd file: unpack it, or use gzip"),
     (rb"%PDF", "a PDF file"),
-    (rb'\s*(\[\s*)?\{\s*"', f"JSON, or lines of it: {_TABLE}, such as of pandas.read_json"),
+    (rb'\s*(\[\s*)?\{\s*"', f"JSON: {_TABLE}, such as of pandas.read_json, or an object in each line"),
     (
         f"(shared|{_NUMBER}(:{_NUMBER}){{0,2}}( {_NUMBER})*)( ?'\\S*)? *\\|[^|,;\\s]* \\S".encode(),
         f"a text of Vowpal Wabbit: {_TABLE}, with the action, its probability, minus the cost, and each feature",
@@ -78,6 +82,7 @@ _NAMED = (  # files of other kinds by how they begin
     (rb"\0?[\x09\x0a\x0d\x20-\x7e]\0[\x09\x0a\x0d\x20-\x7e]\0", "text in UTF-16 without its mark: save it as UTF-8"),
 )
 _WRITTEN = {UTF8: "UTF-8"}  # encodings by their usual names
+UNPLACED = ("bzip2", "xz")  # of which nothing says how many bytes were read of the file
 
 
 class Undecodable(InvalidInput):
@@ -106,7 +111,7 @@ def text_file(path: Path, expected: str, encoding: str = UTF8) -> Iterator[TextI
         InvalidInput: the file cannot be read, is of another kind, or was cut off.
         Undecodable: the file is in another encoding; with the line.
     """
-    with _whole(path) as data:
+    with unpacked(path) as data:
         first = data.peek(_FIRST)
         for start, kind in _NAMED if encoding in (UTF8, WINDOWS) else ():
             if re.match(start, first):
@@ -132,33 +137,57 @@ def position(file: TextIO) -> int:
     return data.fileobj.tell() if isinstance(data, gzip.GzipFile) else data.tell()
 
 
-def marked(path: Path) -> tuple[bool, str | None]:
-    """Return whether a file is compressed, and the encoding that its byte-order mark states, if it has one.
+def packing(path: Path) -> str | None:
+    """Return by what a file is compressed, None if it is not.
+
+    Raises:
+        InvalidInput: the file cannot be read.
+    """
+    with on_disk(path.name, READABLE), path.open("rb") as raw:
+        first = raw.read(6)
+    return next((name for mark, (name, _) in _PACKED.items() if first.startswith(mark)), None)
+
+
+def start(path: Path, size: int = _FIRST) -> bytes:
+    """Return the first bytes of a file, unpacked.
 
     Raises:
         InvalidInput: the file cannot be read, or was cut off.
     """
-    with _whole(path) as data:
-        start, packed = data.read(3), isinstance(data, gzip.GzipFile)
-    return packed, next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
+    with unpacked(path) as data:
+        return bytes(data.read(size))
+
+
+def marked(path: Path) -> str | None:
+    """Return the encoding that the byte-order mark of a file states, if it has one.
+
+    Raises:
+        InvalidInput: the file cannot be read, or was cut off.
+    """
+    first = start(path, 3)
+    return next((encoding for mark, encoding in _MARKS.items() if first.startswith(mark)), None)
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[io.BufferedReader | gzip.GzipFile]:
-    """Open a file for reading its bytes, unpacked."""
-    with on_disk(path.name, "a file that can be read"):
-        with path.open("rb") as raw:
-            packed = raw.read(2) == _GZIP
+def unpacked(path: Path) -> Iterator[Any]:
+    """Open a file for reading its bytes, unpacked.
+
+    Raises:
+        InvalidInput: the file cannot be read, or was cut off.
+    """
+    found = packing(path)
+    unpack = next((each for name, each in _PACKED.values() if name == found), None)
+    with on_disk(path.name, READABLE if found is None else f"a complete {found} file"):
         try:
-            with gzip.GzipFile(path) if packed else path.open("rb") as data:
+            with path.open("rb") if unpack is None else unpack(path) as data:
                 yield data
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InvalidInput(path.name, "a complete gzip file", error) from error
+        except (EOFError, zlib.error, lzma.LZMAError) as error:
+            raise InvalidInput(path.name, f"a complete {found} file", error) from error
 
 
 def _undecodable(path: Path, expected: str, encoding: str) -> Undecodable:
     """Make the error for the first byte that is not in an encoding, with its line."""
-    with _whole(path) as raw:
+    with unpacked(path) as raw:
         data = raw.read()
     place = 0
     try:

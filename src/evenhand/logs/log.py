@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -15,16 +14,14 @@ from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Texts
-from evenhand.core.validate import file
 from evenhand.environments.logged import Logged
-from evenhand.logs.arrow import FRAME, Frame, arrow_table, is_parquet, names_of, read_frame, read_parquet
 from evenhand.logs.bad_rows import BadRows, with_levels
 from evenhand.logs.checks.repeats import is_owner
 from evenhand.logs.columns import Columns, Names, Packed
 from evenhand.logs.dates import days
 from evenhand.logs.encoding import Encoded, encode
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
-from evenhand.logs.reading import Form, form_of, header_of, read_csv
+from evenhand.logs.sources import Given, Table, table_of
 from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys
 from evenhand.problem.problem import Problem
@@ -46,9 +43,7 @@ class Restated(Protocol):
         """Return the columns that a restated specification reads."""
 
 
-Source = str | Path | Frame | Restated  # a CSV or Parquet file, a folder of Parquet files, a data frame, or decisions
-_FORM = Form()
-_NONE: Mapping[str, str] = {}
+Source = Given | Restated  # what a table can be made of, or decisions
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -128,16 +123,18 @@ def read_log(log: Source, problem: Stated) -> Log:
     """Read a randomised log by a problem file.
 
     Args:
-        log: a CSV file, a Parquet file or a folder of them, a data frame of pandas, polars or pyarrow, or the decisions
-            of a campaign (`evenhand.live.decisions`).
+        log: the path of a file or folder (CSV, Parquet, feather, lines of JSON), "-" for the standard input, a data
+            frame of pandas, polars, pyarrow or DuckDB, columns by name, a query of a database (`evenhand.logs.Query`),
+            or the decisions of a campaign (`evenhand.live.decisions`).
         problem: a TOML file that states what the columns mean, or a mapping as `tomllib` reads it.
 
     Raises:
         InvalidInput: a key or a column is wrong, too many rows are bad, or the file does not state how actions were
             drawn; the error names them.
-        MissingExtra: pyarrow is needed for data frames and Parquet, and is not installed.
+        MissingExtra: pyarrow is needed for all but CSV files, and is not installed.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "log.csv").write_text("letter;visit\\n" + "yes;1\\nno;0\\n" * 100)
     >>> _ = (folder / "problem.toml").write_text('''
@@ -185,67 +182,24 @@ def read_rows(log: Source, spec: Spec, absent: Collection[str] = ()) -> Log:
     Raises:
         InvalidInput: the file, one of its columns, or too many of its rows cannot be used.
     """
-    name, log = name_of(log), held(log)
-    with locate_keys(spec.origin, name):
+    source = log if isinstance(log, Restated) else table_of(log)
+    with locate_keys(spec.origin, source.name):
         _ = spec.logged
-        columns = log.read(spec) if isinstance(log, Restated) else _read(log, spec)
+        columns = source.read(spec) if isinstance(source, Restated) else _read(source, spec)
         bad = BadRows.none(columns)
-        encoded = encode(spec, columns, bad, name, absent)
-    return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
+        encoded = encode(spec, columns, bad, source.name, absent)
+    return Log(name=source.name, spec=encoded.spec, encoded=encoded, bad=bad)
 
 
-def _read(log: Source, spec: Spec) -> Columns:
+def _read(log: Table, spec: Spec) -> Columns:
     """Read the columns of a specification and, if it states no clusters, those whose names suggest customers."""
     if spec.cluster is None:
         with suppress(InvalidInput):  # as of a column of lists, which nobody asked for
-            names = names_in(log, spec.places, spec.form)
+            names = log.header(spec.places, spec.form)
             owners = [c for c in names if is_owner(c) and c not in spec.places and names.count(c) == 1]
             more = spec.places | dict.fromkeys(owners, "the header")
-            return read_columns(log, more, numbers=spec.numbers, form=spec.form)
-    return read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
-
-
-def held(log: Source) -> Source:
-    """Return a log that can be read twice: of a data frame its columns, as a stream of them is read once."""
-    return arrow_table(log) if isinstance(log, Frame) else log
-
-
-def name_of(log: Source) -> str:
-    """Return the name of a log in reports and messages."""
-    if isinstance(log, Restated):
-        return log.name
-    return FRAME if isinstance(log, Frame) else file("log", log).name
-
-
-def read_columns(
-    log: Source,
-    places: Mapping[str, str],
-    *,
-    numbers: Collection[str] = (),
-    form: Form = _FORM,
-    most: int | None = None,
-) -> Columns:
-    """Read some columns of a log in any format; see `read_csv`."""
-    if isinstance(log, Frame):
-        return read_frame(log, places, numbers=numbers, form=form, most=most)
-    path = file("log", log)
-    read = read_parquet if is_parquet(path) else read_csv
-    return read(path, places, numbers=numbers, form=form, most=most)
-
-
-def names_in(log: Source, places: Mapping[str, str] = _NONE, form: Form = _FORM) -> list[str]:
-    """Return the names of all columns of a log; `places` and `form` as for `read_csv`, by which it is taken apart."""
-    if isinstance(log, Frame):
-        return names_of(log)
-    path = file("log", log)
-    return names_of(path) if is_parquet(path) else header_of(path, places, form)
-
-
-def separator_of(log: Source) -> str | None:
-    """Return the character between the fields of a CSV file, None for a log of another kind."""
-    if isinstance(log, Frame) or is_parquet(file("log", log)):
-        return None
-    return form_of(file("log", log), {}).separator
+            return log.read(more, numbers=spec.numbers, form=spec.form)
+    return log.read(spec.places, numbers=spec.numbers, form=spec.form)
 
 
 def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = None) -> Logged:

@@ -24,7 +24,7 @@ from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats, Ints
 from evenhand.logs.columns import POINT, Column, Columns, Marks, Names, Numbers, as_number, as_percentage
 from evenhand.logs.dates import ORDERS
-from evenhand.logs.files import UTF8, WINDOWS, Undecodable, marked, misread, position, text_file
+from evenhand.logs.files import UNPLACED, UTF8, WINDOWS, Undecodable, marked, misread, packing, position, text_file
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -144,9 +144,11 @@ class GrowingNames:
         self._codes.extend(map(self._places.__getitem__, texts))
 
     def column(self) -> Column:
-        codes, stripped = held(self._codes), Names.of([text.strip() for text in self._places])
-        same = len(stripped.values) == len(self._places)
-        return Names(codes if same else stripped.codes[codes], stripped.values)
+        codes, stripped = held(self._codes), tuple(map(str.strip, self._places))
+        if stripped == tuple(self._places):
+            return Names(codes, stripped)
+        names = Names.of(stripped)
+        return Names(names.codes[codes], names.values)
 
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -179,7 +181,8 @@ def read_csv(
 
     def read(file: TextIO) -> Columns:
         cut = form.separator or _delimiter(file, places)
-        with Work(f"reading {path.name}", "MB", path.stat().st_size // _MB + 1) as work:
+        size = None if packing(path) in UNPLACED else path.stat().st_size // _MB + 1
+        with Work(f"reading {path.name}", "MB", size) as work:
             found = _read(path.name, file, cut, places, numbers, form.point, most, work).lacking(form.missing)
         found = replace(found, cut=cut, stated=form.decimal is not None)
         return found if cut == "," or form.separator else replace(found, notes=[f"fields separated by {_SAID[cut]}"])
@@ -223,8 +226,8 @@ def form_of(path: Path, places: Mapping[str, str], form: Form = _FORM) -> Form:
 
 def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, list[str]]:
     """Read a file in the encoding that is stated or found; also return what was found, unless it is plain UTF-8."""
-    packed, mark = marked(path)
-    said = ["compressed by gzip"] * packed
+    packed, mark = packing(path), marked(path)
+    said = [] if packed is None else [f"compressed by {packed}"]
     stated = form.encoding
     if stated is not None:
         encoding = UTF8 if codecs.lookup(stated).name == "utf-8" else stated
@@ -277,6 +280,8 @@ def _read(
 def _refuse_zeros(name: str, found: Columns) -> None:
     """Refuse texts with the character NUL, which binary files have, and text in UTF-16 without a mark."""
     for column, part in found.each.items():
+        if isinstance(part, Names) and "\0" not in "".join(part.values):
+            continue
         row = part.first(lambda text: "\0" in text)
         if row is not None:
             got = "the character NUL, as in files that are not text"

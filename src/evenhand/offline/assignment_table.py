@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -20,10 +19,10 @@ from evenhand.core.validate import file, on_disk
 from evenhand.logs.arrow import pyarrow_for
 from evenhand.logs.checks import Checks, fault_of, scope
 from evenhand.logs.column_guesses import FORESEEN, LISTED
-from evenhand.logs.columns import POINT
+from evenhand.logs.columns import POINT, Names
 from evenhand.logs.reading import Form
 from evenhand.logs.units import MISSING
-from evenhand.offline.plans import Averages, HeldOut, Used
+from evenhand.offline.plans import Averages, HeldOut, ListTexts, Used
 from evenhand.offline.targeting import Level, levels_of, table_of
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
@@ -43,7 +42,7 @@ class Assignment(Result):
     """An action for every case of a list; print it, or write it as a CSV or Parquet file.
 
     Args:
-        texts: by column, the cases as the file has them.
+        texts: by column, the cases as the list has them.
         actions: the names of the actions.
         chosen: `(N)` the number of the action of every case.
         probability: `(N)` with which it was drawn: 1 where only it could be.
@@ -61,7 +60,7 @@ class Assignment(Result):
         form: how the file of the list is written.
     """
 
-    texts: Mapping[str, list[str]]
+    texts: ListTexts
     actions: tuple[str, ...]
     chosen: Ints
     probability: Floats
@@ -141,19 +140,14 @@ class Assignment(Result):
         count = len(self.chosen)
         return allowances.allowances({b.outcome: b.total / count for b in self.budgets}, count, "cases of the list")
 
-    def _columns(self) -> dict[str, list[object]]:
-        names = np.array(self.actions)[self.chosen].tolist()
-        found: dict[str, list[object]] = {name: list(z) for name, z in self.texts.items()}
-        found |= dict(zip(LISTED, (names, self.probability.tolist(), self.held_out.tolist()), strict=True))
-        return found | {FORESEEN + name: z.tolist() for name, z in self.expected.items()}
-
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per case.
 
         Raises:
             MissingExtra: pandas is not installed.
         """
-        columns = self._columns()
+        columns: dict[str, object] = dict(self.texts)
+        columns |= {name: z.texts() if isinstance(z, Names) else z for name, z in self._results().items()}
         return data_frame(columns, list(columns))
 
     def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
@@ -174,16 +168,41 @@ class Assignment(Result):
             InvalidInput: the file cannot be written.
             MissingExtra: pyarrow is needed for Parquet, and is not installed.
         """
-        path, columns = file("path", path), self._columns()
+        path = file("path", path)
         if path.suffix == SUFFIX:
-            numbers = {name: z for name, z in self.numeric.items() if name not in self.dates}
-            return write_parquet(path, columns, numbers)
+            table = self._arrow()
+            with on_disk("path", "a file that can be written"), replacement(path) as part:
+                pyarrow_for("Parquet files").parquet.write_table(table, part)
+            return path
+        cut, each = self.form.separator or ",", {name: self.texts.names(name) for name in self.texts} | self._results()
+        cells = [
+            _texts(z, cut, verbatim=verbatim) if isinstance(z, Names) else _numbers(name, z, self.form.point)
+            for name, z in each.items()
+        ]
         with on_disk("path", "a file that can be written"), replacement(path) as part, _new(part, self.form) as out:
-            rows = csv.writer(out, delimiter=self.form.separator or ",")
-            rows.writerow(columns if verbatim else map(quote_cell, columns))
-            results = (_numbers(name, z, self.form.point) for name, z in columns.items())
-            rows.writerows(zip(*(z if verbatim else _cells(z) for z in results), strict=True))
+            out.write(cut.join(_field(name if verbatim else quote_cell(name), cut) for name in each) + _END)
+            for start in range(0, len(self.chosen), _ROWS):
+                rows = slice(start, start + _ROWS)
+                out.write(_END.join(map(cut.join, zip(*(column(rows) for column in cells), strict=True))) + _END)
         return path
+
+    def _results(self) -> dict[str, Names | Floats | Bools]:
+        """What was found for every case."""
+        results = Names(self.chosen, self.actions), self.probability, self.held_out
+        found: dict[str, Names | Floats | Bools] = dict(zip(LISTED, results, strict=True))
+        return found | {FORESEEN + name: z for name, z in self.expected.items()}
+
+    def _arrow(self) -> Any:
+        """The table as Arrow has it, with the types of a list that has types."""
+        pa = pyarrow_for("Parquet files")
+        given = self.texts.table.arrow()
+        if given is None:
+            numbers = {name: z for name, z in self.numeric.items() if name not in self.dates}
+            arrays = {n: _array(numbers[n] if n in numbers else self.texts.names(n)) for n in self.texts}
+            given = pa.table(arrays)
+        for name, z in self._results().items():
+            given = given.append_column(name, _array(z))
+        return given
 
     def heading(self) -> Iterator[str]:
         """Yield the lines above the tables: budgets, what is wrong, and the lottery."""
@@ -212,24 +231,47 @@ class Assignment(Result):
                 yield Table([str(demand), "average"], lines)
 
 
-def _cells(column: list[object]) -> list[object]:
-    """Quote the texts of a column that a spreadsheet would run."""
-    if not any(isinstance(z, str) and z.startswith(RUN) for z in column):
-        return column
-    return [quote_cell(z) if isinstance(z, str) else z for z in column]
+_ROWS = 16_384  # that are written at once
+_END = "\r\n"  # of a row
+Cells = Callable[[slice], list[str]]  # the fields of some rows of a column
 
 
-def _numbers(name: str, column: list[object], decimal: str) -> list[object]:
-    """Write numbers with as many digits as are read, and decimal commas where these are asked for."""
-    if not isinstance(column[0], float):
-        return column
+def _texts(names: Names, cut: str, *, verbatim: bool) -> Cells:
+    """Return the fields of texts, of which each is quoted once."""
+    each = names.values if verbatim else [quote_cell(z) if z.startswith(RUN) else z for z in names.values]
+    fields = np.array([_field(z, cut) for z in each], object)
+    return lambda rows: fields[names.codes[rows]].tolist()
+
+
+def _field(text: str, cut: str) -> str:
+    """Write a text as a field of a CSV file."""
+    if cut in text or '"' in text or "\n" in text or "\r" in text:
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _numbers(name: str, z: Floats | Bools, decimal: str) -> Cells:
+    """Return the fields of a result, with as many digits as are read, and decimal commas where these are asked for."""
+    if z.dtype == bool:
+        return lambda rows: list(map(str, z[rows].tolist()))
     digits = 6 if name.startswith(FORESEEN) else 10  # what divides outcomes later is nearly exact
-    return [_digits(float(z), digits).replace(POINT, decimal) for z in column if isinstance(z, float)]
+    written = f"%.{digits}g".__mod__
+
+    def fields(rows: slice) -> list[str]:
+        found = list(map(written, z[rows].tolist()))
+        for i in np.flatnonzero((np.abs(z[rows]) >= 10.0**digits) & (np.abs(z[rows]) < 1e15)).tolist():
+            found[i] = f"{z[rows][i]:.0f}"  # all digits before the point
+        return found if decimal == POINT else [text.replace(POINT, decimal) for text in found]
+
+    return fields
 
 
-def _digits(z: float, digits: int) -> str:
-    """Write a number with some significant digits, or all before the point."""
-    return f"{z:.0f}" if 10.0**digits <= abs(z) < 1e15 else f"{z:.{digits}g}"
+def _array(z: Names | Floats | Bools) -> Any:
+    """Return a column of Arrow, in which NaN is no value."""
+    pa = pyarrow_for("Parquet files")
+    if isinstance(z, Names):
+        return pa.DictionaryArray.from_arrays(pa.array(z.codes), pa.array(z.values, pa.string())).cast(pa.string())
+    return pa.array(z, mask=np.isnan(z))
 
 
 def _new(path: Path, form: Form) -> TextIO:
@@ -265,23 +307,3 @@ def check(path: Path) -> None:
         raise InvalidInput("out", "a name that ends in .csv, which spreadsheets open, or in .parquet", path.name)
     if path.suffix == SUFFIX:
         pyarrow_for("Parquet files")
-
-
-def write_parquet(path: Path, columns: Mapping[str, list[object]], numbers: Mapping[str, Floats]) -> Path:
-    """Write columns to a Parquet file, which is replaced once it is complete.
-
-    Args:
-        path: the file.
-        columns: by name.
-        numbers: those of them that are numbers and come as texts; NaN is written as no value.
-
-    Raises:
-        InvalidInput: the file cannot be written.
-        MissingExtra: pyarrow is not installed.
-    """
-    pa = pyarrow_for("Parquet files")
-    arrays = {name: pa.array(each) for name, each in columns.items()}
-    arrays |= {name: pa.array(z, mask=np.isnan(z)) for name, z in numbers.items()}
-    with on_disk("path", "a file that can be written"), replacement(path) as part:
-        pa.parquet.write_table(pa.table(arrays), part)
-    return path

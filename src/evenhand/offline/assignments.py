@@ -13,8 +13,9 @@ from evenhand.core.luck import check_seed
 from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import file, number
+from evenhand.core.validate import number
 from evenhand.logs.log import Source
+from evenhand.logs.sources import Given
 from evenhand.offline.assignment_table import Assignment
 from evenhand.offline.cautions import doubts, idle, outside, support
 from evenhand.offline.curve_policies import singles
@@ -41,7 +42,7 @@ _ROUNDS = 50  # of lowering the plan until what was drawn keeps to the budget
 
 @named("X8", source="evenhand's own; the plan of `curve`, over a list that is known as a whole")
 def assign(
-    cases: str | Path,
+    cases: Given,
     problem: str | Path,
     *,
     learn_from: Source,
@@ -65,7 +66,7 @@ def assign(
     afterwards alone.
 
     Args:
-        cases: a CSV file with the columns of features, groups and known outcomes; without actions and outcomes.
+        cases: a list with the columns of features, groups and known outcomes; from the same sources as a log.
         problem: a TOML file with constraints without spans of time; those on learned outcomes are of predictions.
         learn_from: a randomised log, as for `curve`.
         budget: for the whole list, if the problem has one; by default its rate per case.
@@ -86,7 +87,7 @@ def assign(
     evidence.refuse_weights("assign")
     assert evidence.spec is not None  # it was read
     assert evidence.coding is not None
-    listed = Cases.read(file("cases", cases), evidence.spec, evidence.problem, evidence.coding)
+    listed = Cases.read(cases, evidence.spec, evidence.problem, evidence.coding)
     limits = limits_of(evidence, len(listed), budget)
     chances = None if lottery == "plan" else _chances(lottery, evidence.names)
     tables = evidence.predict(listed.features, listed.known, model=model)

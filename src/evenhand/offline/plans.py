@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +14,13 @@ from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, number
 from evenhand.logs import toml
+from evenhand.logs.arrow import Batches
 from evenhand.logs.bad_rows import BadRows, missing, with_levels
 from evenhand.logs.column_guesses import FORESEEN, LISTED
-from evenhand.logs.columns import Columns
+from evenhand.logs.columns import Columns, Names
 from evenhand.logs.encoding import feature, refuse_thousands
-from evenhand.logs.reading import Form, form_of, header_of, read_csv
+from evenhand.logs.reading import Form
+from evenhand.logs.sources import Given, Table, table_of
 from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys
 from evenhand.logs.units import MISSING, MOST_LEVELS, Units
@@ -30,12 +31,43 @@ from evenhand.problem.constraints.statements import Statement
 from evenhand.problem.problem import Problem
 
 
+@dataclass(frozen=True, eq=False)
+class ListTexts(Mapping[str, list[str]]):
+    """The texts of a list by column, as they came; of a table with types, they are read where they are asked for.
+
+    Args:
+        header: the names of all columns.
+        table: the list.
+        read: its columns that were read.
+        form: of the texts.
+    """
+
+    header: Sequence[str]
+    table: Table
+    read: Columns
+    form: Form
+
+    def __getitem__(self, name: str) -> list[str]:
+        return self.names(name).texts()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.header)
+
+    def __len__(self) -> int:
+        return len(self.header)
+
+    def names(self, name: str) -> Names:
+        """Return the texts of a column."""
+        found = self.read.each.get(name)
+        return found if isinstance(found, Names) else self.table.read({name: "the list"}, form=self.form).names(name)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cases:
     """The rows of a list.
 
     Args:
-        texts: by column, as the file has them.
+        texts: by column, as the list has them.
         numbers: by column of numbers and dates, NaN if a value is missing.
         features: `(N,u)` encoded as the log is.
         known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
@@ -43,7 +75,7 @@ class Cases:
         form: how the file is written.
     """
 
-    texts: Mapping[str, list[str]]
+    texts: ListTexts
     numbers: Mapping[str, Floats]
     features: Floats
     known: Floats
@@ -51,30 +83,31 @@ class Cases:
     form: Form
 
     @staticmethod
-    def read(path: Path, spec: Spec, problem: Problem, coding: Units) -> Cases:
+    def read(cases: Given, spec: Spec, problem: Problem, coding: Units) -> Cases:
         """Read a list; every row has to be usable, as every case must be decided.
 
         Raises:
             InvalidInput: a column is missing, or a value is of a different kind than in the log.
         """
         wanted = {*spec.numeric, *spec.categorical, *spec.known_columns, *(g.column for g in spec.groups.values())}
-        places = {c: place for c, place in spec.places.items() if c in wanted}
-        with locate_keys(spec.origin, path.name):
-            return Cases._read(path, spec, problem, coding, places)
+        places, table = {c: place for c, place in spec.places.items() if c in wanted}, table_of(cases, "cases")
+        with locate_keys(spec.origin, table.name):
+            return Cases._read(table, spec, problem, coding, places)
 
     @staticmethod
-    def _read(path: Path, spec: Spec, problem: Problem, coding: Units, places: dict[str, str]) -> Cases:
-        wanted, header = set(places), header_of(path, places, spec.form)
+    def _read(table: Table, spec: Spec, problem: Problem, coding: Units, places: dict[str, str]) -> Cases:
+        header, arrow = table.header(places, spec.form), table.arrow()
         for name in header:
             if name in LISTED or name.startswith(FORESEEN):
-                raise InvalidInput(f"{path.name}: {name!r}", "another name, as a column of this name is written", name)
-        places |= {name: "the list" for name in header if name not in wanted}  # they are written as they came
-        read = read_csv(path, {name: places[name] for name in (*header, *places) if name in places}, form=spec.form)
+                raise InvalidInput(f"{table.name}: {name!r}", "another name, as a column of this name is written", name)
+        more = header if arrow is None else ()  # they are written as they came
+        asked = {name: places.get(name, "the list") for name in (*more, *places)}
+        read = table.read(asked, numbers=() if arrow is None else spec.numbers, form=spec.form)
         if not len(read):
             torn = f"rows with more or fewer fields than the header (first in line {read.torn[0]})" if read.torn else ""
-            raise InvalidInput(path.name, "at least one row", torn or "a header alone")
+            raise InvalidInput(table.name, "at least one row", torn or "a header alone")
         refuse_thousands(spec, read)
-        given = {c: read.names(c).texts() for c in read.each}  # to be written as they came
+        texts = ListTexts(header, table if arrow is None else Batches.of(table.name, arrow), read, spec.form)
         bad = BadRows.none(read)
         read = with_levels(spec, read)  # nothing is dropped
         numbers = {c: feature(spec, read, bad, c) for c in spec.numeric}
@@ -92,15 +125,15 @@ class Cases:
         if bad.left_out:
             told = "; ".join([*bad.messages(), *_to_do(spec, coding, read, bad)])
             expected = "rows that can all be used, as every case is decided"
-            raise InvalidInput(path.name, expected, f"{bad.left_out:,} of {bad.total:,} that cannot; {told}")
+            raise InvalidInput(table.name, expected, f"{bad.left_out:,} of {bad.total:,} that cannot; {told}")
         known = spec.known(problem, {c: numbers[c] for c in spec.known_columns})
         return Cases(
-            texts=given,
+            texts=texts,
             numbers=numbers,
             features=coding.table(len(read), numbers, {c: read.names(c) for c in coding.levels}),
             known=problem.declared[None] if known is None else known,
             groups=groups,
-            form=form_of(path, places, spec.form),
+            form=table.form(places, spec.form),
         )
 
     def __len__(self) -> int:

@@ -14,9 +14,12 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
+from evenhand.logs import Query
+from evenhand.replay import read_log
 from tests.live.schedules import WORST, learned, plain
 from tests.live.servers import asked
 from tests.polling import LONG, until
+from tests.replay import shop
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -141,6 +144,8 @@ def test_a_conflict_leaves_the_rest_of_a_transaction_whole(store):
 FORKED = """
 import os, sys
 from evenhand.live.stores.opening import connect
+from evenhand.logs import Query
+from evenhand.replay import read_log
 store = connect(sys.argv[1])
 with store.write("one") as log:
     log.append("opened", "{}")
@@ -224,3 +229,23 @@ def test_tables_that_cannot_be_written_anew_are_said_and_cleaned_later(url):
     assert campaign.erase().decisions == ()
     erased = [json.loads(e.body)["decisions"] for e in connect(url).scan("one", kinds=("erased",))]
     assert len(erased) == 2
+
+
+def test_a_query_of_a_log_is_read_as_its_file(url, tmp_path):
+    """Decimal numbers and dates have types of their own in PostgreSQL, and `%` stands for itself without parameters."""
+    pytest.importorskip("pyarrow")
+    problem = shop.PROBLEM.replace('numeric = ["age"]', 'numeric = ["age"]\ndates = ["born"]')
+    rows = [[*line, f"19{80 + i % 20}-03-0{1 + i % 9}"] for i, line in enumerate(shop.rows(300))]
+    log, toml = shop.write(tmp_path, rows, problem, [*shop.HEADER, "born"])
+    with psycopg.connect(url) as connection:
+        connection.execute(
+            "create table log (age numeric(5, 1), town text, letter text, visit int, p float8, born date)"
+        )
+        with connection.cursor() as cursor:
+            cursor.executemany("insert into log values (%s, %s, %s, %s, %s, %s)", rows)
+        found = read_log(Query(connection, "select * from log where town like '%o%'"), toml)
+        young = read_log(Query(connection, "select * from log where age < %s", [40]), toml)
+    expected = read_log(log, toml)
+    for name in ("units", "actions", "outcomes"):
+        assert getattr(found.encoded, name).tobytes() == getattr(expected.encoded, name).tobytes()
+    assert len(young) == sum(float(row[0]) < 40 for row in rows)

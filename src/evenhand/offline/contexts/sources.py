@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.logs.arrow import FRAME, Frame, arrow_dataset, arrow_table, parquet_batches, whole_files
+from evenhand.logs.sources import Query, table_of
 from evenhand.offline.contexts.reading import AT_ONCE, Reading, added, joined, luck_of, spread, thinned
 from evenhand.planning.moments import Block, Job, Sums
 
@@ -223,7 +224,7 @@ class Read(NamedTuple):
 
 
 def source_of(contexts: Any) -> Source:
-    """Return the source of contexts: arrays by name, a data frame, a path or a dataset of Parquet files, or of Dask.
+    """Return the source of contexts: arrays, a data frame, a query, a path or a dataset of Parquet files, or of Dask.
 
     Raises:
         InvalidInput: anything else.
@@ -237,9 +238,9 @@ def source_of(contexts: Any) -> Source:
         return Files(arrow_dataset(contexts if "://" in str(contexts) else Path(contexts)), str(contexts))
     if hasattr(contexts, "get_fragments"):
         return Files(contexts, "the dataset")
-    if isinstance(contexts, Frame):
-        return Rows(arrow_table(contexts))
-    expected = "arrays by name, a data frame, a path or a dataset of Parquet files, or a Dask data frame"
+    if isinstance(contexts, Frame | Query):
+        return Rows(table_of(contexts).arrow())
+    expected = "arrays by name, a data frame, a query, a path or a dataset of Parquet files, or a Dask data frame"
     raise InvalidInput("contexts", expected, type(contexts).__name__)
 
 
