@@ -150,8 +150,8 @@ def test_curves_are_near_the_truth():
 
 def test_a_tolerance_that_does_not_bind_changes_nothing(log):
     found = curve(log, budgets=(0.2, 0.5), tolerances=(9.0,))
-    assert found.lines[-1].name == "fair by area, 9"
-    for mine, other, less in zip(found.lines[-1].value, found.lines[0].value, found.lines[-1].less, strict=True):
+    fair = line(found, "fair by area, 9")
+    for mine, other, less in zip(fair.value, found.lines[0].value, fair.less, strict=True):
         assert mine.value == pytest.approx(other.value)
         assert mine.se == pytest.approx(other.se, rel=0.01)  # a row with a lottery may be another one
         assert less.se < 0.02 * mine.se
@@ -185,13 +185,13 @@ def test_a_difference_that_is_rounding_is_not_beyond(log):
 def test_results_pictures_and_frames(log, tmp_path):
     found = curve(log, budgets=4, tolerances=(0.0, 0.1), out=tmp_path)
     kept = json.loads((tmp_path / "results.json").read_text())
-    assert len(kept["rows"]) == (12 * len(found.budgets) + 2) * len(found.lines)
+    assert len(kept["rows"]) == (12 * len(found.budgets) + 2) * len(found.lines) + 3 * len(found.measures.each) + 1
     assert (tmp_path / "curve.svg").read_text().count('class="course') == 2 * len(found.lines) - 1
     frame = found.to_frame()
     assert len(frame) == len(found.lines) * len(found.budgets)
     assert (frame.low <= frame.value).all()
     assert list(frame.policy.unique()) == [
-        *("targeted", "only small", "only large", "fair by area, 0", "fair by area, 0.1")
+        *("targeted", "only small", "only large", "fair by area, 0", "fair by area, 0.1", "as logged")
     ]
 
 
@@ -211,7 +211,7 @@ def test_a_model_of_scikit_learn(log):
 def test_withdrawn_actions_are_not_planned(log):
     stated = replace(log.problem, withdrawn=("large",))
     found = curve(replace(log, problem=stated), budgets=(0.4,))
-    assert [each.name for each in found.lines] == ["targeted", "only small", "fair by area, 0.05"]
+    assert [each.name for each in found.lines] == ["targeted", "only small", "fair by area, 0.05", "as logged"]
 
 
 @pytest.mark.parametrize(

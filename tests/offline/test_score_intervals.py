@@ -96,7 +96,7 @@ def test_a_curve_of_sales_less_ten_times_the_calls_knows_that_calls_may_happen()
     """No call in n cases: up to z^2 / (n + z^2) of them, ten times of which is added to what sales reach below."""
     log = log_of(600, [], 0.01, maximize=Linear({"sale": 1.0, "call": -10.0}))
     alone = replace(log, problem=problem(outcomes=OUTCOMES, subject_to=log.problem.subject_to))
-    (targeted, small, large), (_, *sales) = (curve(z, budgets=(0.4, 1.0)).lines for z in (log, alone))
+    (targeted, small, large, _), (_, *sales, _) = (curve(z, budgets=(0.4, 1.0)).lines for z in (log, alone))
     agree = log.actions == 1, log.actions != 1  # with small letters for all, and with large ones for half
     for line, other, rows in zip((small, large), sales, agree, strict=True):
         v, n = other.value[1], rows.sum()

@@ -21,6 +21,7 @@ from evenhand.offline.frontier import Point, cheapest
 from evenhand.offline.objectives import Aim, At, add_shares
 from evenhand.offline.planned_policies import Once, Parted, Single
 from evenhand.offline.scores import Average, Bands, Estimate, blocks, reach
+from evenhand.offline.uplift import Areas
 
 TARGETED = "targeted"
 MOST = 10_000  # budgets
@@ -111,6 +112,18 @@ def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: T
     return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
 
 
+def as_logged(crossed: Crossed, start: Once, budgets: Sequence[float], outcome: str) -> Iterator[At]:
+    """Yield the policy of the log in a random share of rows, and in all of them once a budget pays for it."""
+    evidence, aim, order = crossed.evidence, crossed.dealt, crossed.rows.order
+    cost, amounts = crossed.cost_dealt(outcome), evidence.used((*evidence.problem.learned, *evidence.problem.known))
+    each = [evidence.achieved] if aim.linear else [amounts[name] for name in evidence.problem.objective.outcomes]
+    own = [*zip(aim.tables, each, strict=True), *((crossed.tables_dealt[name], z) for name, z in amounts.items())]
+    known = [(table, z[order]) for tables, z in own for table in tables]
+    played = Point(evidence.played[order].astype(np.int32), -1, 0, 0.0, 0.0)
+    everywhere = Once(played, [*known, (crossed.weights_dealt, np.ones(len(order)))])
+    return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
+
+
 def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], limit: Limit) -> Iterator[At]:
     """Yield policies, without an error where the log says too little of them, which `ask` tells by their weights.
 
@@ -159,15 +172,16 @@ def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> I
 
 def together(
     policies: Mapping[str, Iterator[At]], budgets: Sequence[float], seed: int, names: Ints
-) -> tuple[tuple[Line, ...], dict[str, Bands]]:
+) -> tuple[tuple[Line, ...], dict[str, Bands], Areas]:
     """Follow policies over the budgets together, so that they can be compared row by row; the first is targeted.
 
     The seed is that of the multipliers of bands, and `(G)` names are those of their clusters.
     """
+    areas = Areas(budgets)
     found: dict[str, list[tuple[Estimate, Estimate, float, Estimate, float]]] = {name: [] for name in policies}
     sums: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in policies}
     with Work("weighing", "budget", len(budgets)) as work:
-        for each in zip(*policies.values(), strict=True):
+        for b, each in enumerate(zip(*policies.values(), strict=True)):
             first = each[0]
             targeted = first.estimate
             for name, at in zip(policies, each, strict=True):
@@ -175,10 +189,11 @@ def together(
                 less = first.average.beyond(targeted, at.average, own)
                 found[name].append((own, less, at.spent, at.used, at.price))
                 sums[name].append((blocks(at.psi, names), blocks(psi, names)))
+                areas.add(b, name, at.average)
             del each, first, at, psi  # before those of the next budget are made
             work.update()
     bands = {
         name: Bands(*(reach([sum_[part] for sum_ in each], seed, 2 * i + part) for part in range(2)))
         for i, (name, each) in enumerate(sums.items())
     }
-    return tuple(Line(name, *zip(*rows, strict=True)) for name, rows in found.items()), bands
+    return tuple(Line(name, *zip(*rows, strict=True)) for name, rows in found.items()), bands, areas

@@ -13,8 +13,9 @@ from evenhand.core.texts import amount
 from evenhand.logs.checks import fault_of, scope
 from evenhand.offline.cautions import Doubt, sure
 from evenhand.offline.curve_policies import TARGETED, Line
-from evenhand.offline.results import LogResult, in_band, interval, told, use_cell
+from evenhand.offline.results import LogResult, in_band, interval, reaches, told, use_cell
 from evenhand.offline.scores import Bands, Estimate
+from evenhand.offline.uplift import Measure, Measures
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Course
@@ -25,6 +26,7 @@ from evenhand.report.tables import Table
 COLUMNS = 6  # budgets of a table
 _ROUNDED = 1e-12  # of a value: what the same values may differ by
 REACH = "standard errors that hold at all budgets at once (95 %)"
+REACH_OF_MEASURES = "standard errors that hold for all measures at once (95 %)"
 VALUES = (
     "Each line is a policy: what it brings per case at each budget per case. Bands are 95 % intervals at each budget "
     "alone, for the population behind the log. The dotted line is the budget of the file."
@@ -32,6 +34,12 @@ VALUES = (
 DIFFERENCES = (
     "How much more targeting brings than each of the others at the same budget, by pairs of cases. Where a band "
     "includes 0, the difference is indistinguishable from chance. Of twenty budgets, one is outside its band by chance."
+)
+MEASURES = (
+    "What targeting brings on average over all budgets, with 95 % intervals of each alone. Qini is the mean difference "
+    "to another line, AUUC that to the cheapest actions; the area is this times the width of the budgets. RATE is what "
+    "those bring beyond the average who are ranked first, by their first step beyond the cheapest action: above 0, the "
+    "ranking says something."
 )
 USES = (
     "What a policy uses, by scores, its 95 % interval, and the confidence that this is within the budget. Plans keep "
@@ -61,6 +69,7 @@ class Curve(LogResult):
         budgets: per case, rising.
         lines: one per policy, `targeted` first.
         bands: by policy, the standard errors to either side that hold at all budgets at once.
+        measures: of targeting over all budgets.
         stated: the budget of the problem file, per case.
         doubt: what speaks against targeting at the budget of the file.
         learned: whether what the budget limits is learned, so that plans keep to it by predictions.
@@ -73,6 +82,7 @@ class Curve(LogResult):
     budgets: tuple[float, ...]
     lines: tuple[Line, ...]
     bands: Mapping[str, Bands]
+    measures: Measures
     stated: float
     doubt: Doubt
     learned: bool
@@ -97,15 +107,19 @@ class Curve(LogResult):
     def records(self) -> Records:
         """Return a row per policy and budget."""
         columns, reach = self.columns, ("reach of all", "reach less of all")  # errors that hold at all budgets at once
-        rows = []
+        area, rows = Column(("qini", "se qini", "low qini", "high qini"), "", self.measures.qini), []
         for line in self.lines:
-            last = [*map(self.reached, self.bands[line.name]), *self.cluster_count.values()]
+            last = [*map(self.reached, self.bands[line.name]), *area.cells(line.name), *self.cluster_count.values()]
             rows += [[line.name, z.budget, *cells_of(columns, z), *last] for z in self.points(line)]
-        return Records(["policy", "budget", *names_of(columns), *reach, *self.cluster_count], rows)
+        return Records(["policy", "budget", *names_of(columns), *reach, *area.names, *self.cluster_count], rows)
 
     def measurements(self) -> Iterator[Measurement]:
         """Yield the reach in standard errors of intervals that hold at all budgets, and the numbers at each."""
         columns = self.columns
+        for measure in self.measures.each:
+            name = f"{self.objective}: {measure.name}"
+            yield from Column[Measure](("",) * 4, name, lambda z: z.value).measurements(TARGETED, {}, measure)
+        yield Measurement(TARGETED, {}, f"{self.objective}: {REACH_OF_MEASURES}", self.reached(self.measures.errors))
         for line in self.lines:
             for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
                 yield Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", self.reached(errors))
@@ -150,14 +164,44 @@ class Curve(LogResult):
         beyond = interval("", best.less[i]).words(f" {self.objective} per case beyond {best.name}")
         return f"{scope(self.checks)}At {b}, targeting brings {beyond}"
 
+    @property
+    def _sound(self) -> bool:
+        """Whether the log and the plan bear a statement about targeting."""
+        return fault_of(self.checks) is None and not self.doubt.any
+
+    def _signs(self, line: Line) -> list[tuple[float, int]]:
+        """The budgets, and whether targeting brings more there than a line (1), less (-1), or neither is told (0)."""
+        each, errors = zip(self.budgets, line.less, strict=True), self.bands[line.name].less
+        return [(b, in_band("", z, errors, len(self.budgets)).sign) for b, z in each if not math.isnan(z.se)]
+
+    def pays(self) -> str:
+        """State whether targeting pays, and up to which budget: where it brings more than each action at random.
+
+        It does where the band of every such difference, which holds at all budgets at once, is above 0.
+        """
+        names = [z.name for z in self.lines if z.name.startswith("only ")] or [z.name for z in self.lines[1:]]
+        if not names or not self._sound:
+            return "Whether targeting pays cannot be told from this log"
+        more = {line.name: {b for b, told in self._signs(line) if told == 1} for line in self.lines}
+        at = [b for b in self.budgets if all(b in more[name] for name in names)]
+        count, unit = len(self.budgets), f"{self.spent} per case"
+        if not at:
+            return f"Targeting does not pay at any of {count} budgets, as far as the log tells"
+        ends = amount(at[0], 3) if len(at) == 1 else f"{amount(at[0], 3)} to {amount(at[-1], 3)}"
+        found = f"Targeting pays at {len(at)} of {count} budgets ({ends} {unit})"
+        if at[-1] == self.budgets[-1]:
+            return found
+        beyond = self.budgets[self.budgets.index(at[-1]) + 1]
+        rival = next(name for name in names if beyond not in more[name])
+        return f"{found}, and from {amount(beyond, 3)} on, it cannot be told from {rival!r}"
+
     def sentences(self) -> Iterator[str]:
         """Yield at which budgets differences are told from chance, by bands of all budgets, and the worth of a unit."""
         first, *others = self.lines
+        yield f"{self.pays()}."
         yield from allowances.sentences(self.allowed)
-        for line in others if fault_of(self.checks) is None and not self.doubt.any else ():
-            each = zip(self.budgets, line.less, strict=True)
-            errors = self.bands[line.name].less
-            told = [(b, in_band("", z, errors, len(self.budgets)).sign) for b, z in each if not math.isnan(z.se)]
+        for line in others if self._sound else ():
+            told = self._signs(line)
             brings = _where(told) if told else "what the log says too little of"
             yield f"Beyond {line.name}, targeting brings {brings}."
         price = first.price[self._at]
@@ -192,6 +236,7 @@ class Curve(LogResult):
                 keys=tuple((z.name, i) for i, z in enumerate(others, 1)),
                 tables=tuple(less),
             )
+        yield Part(title="What targeting brings over all budgets", reading=MEASURES, tables=(self._over_all(),))
         yield Part(title=f"What one more unit of {self.spent} is worth", reading=PRICES, tables=(prices,))
         if uses := tuple(self._uses()):
             yield Part(title=f"How surely the budget of {self.spent} is kept", reading=USES, tables=uses)
@@ -199,7 +244,16 @@ class Curve(LogResult):
     def tables(self) -> Iterator[Table]:
         """Yield the tables: of values, of differences, of prices, and of uses if they are learned."""
         yield from self._lines()
+        yield self._over_all()
         yield from self._uses()
+
+    def _over_all(self) -> Table:
+        """The measures of targeting over all budgets."""
+        rows = [
+            [z.name, told(z.value), reaches(z.value), "" if math.isnan(z.width) else f"{z.value.value * z.width:.4f}"]
+            for z in self.measures.each
+        ]
+        return Table(["over all budgets, ± se", f"{self.objective} per case", "95 %", "area"], rows)
 
     def _lines(self) -> Iterator[Table]:
         first, *others = self.lines
@@ -234,12 +288,15 @@ class Curve(LogResult):
 
     def reading(self) -> Iterator[str]:
         """Yield the lines below the tables, which say how to read them."""
+        yield f"{self.pays()}."
         yield "se: standard error for the population behind the log. Differences are by pairs of cases."
         if self.learned:
             yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
             yield "confidence: that the use of the policy is within the budget in the population behind the log."
         one = f"{self.reached():.2f} se to either side, shifted where few cases weigh heavily"
         yield f"95 % at one budget: {one}, or by events."
+        if count := len(self.measures.each):
+            yield f"95 % for all {count} measures at once: {self.reached(self.measures.errors):.2f} se"
         yield "95 % at all budgets of a line at once:"
         for line in self.lines:
             value, less = self.bands[line.name]

@@ -17,6 +17,7 @@ from evenhand.offline.cautions import Doubt, doubter, doubts, idle, support
 from evenhand.offline.curve_policies import (
     TARGETED,
     Limit,
+    as_logged,
     beside,
     cheapest_of,
     doubtful,
@@ -32,8 +33,9 @@ from evenhand.offline.curve_table import Curve
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fold_plans import Crossed, best, even
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.policies import limits
+from evenhand.offline.policies import LOGGED, limits
 from evenhand.offline.results import Counted
+from evenhand.offline.uplift import RATES, measures_of, rates
 from evenhand.report.quantities import objective_name
 
 POINTS = 20  # budgets of a curve by default
@@ -62,8 +64,12 @@ def curve(
 
     Policies: `targeted` gives dear actions to those rows first where they are predicted to bring most per unit;
     `only ACTION` draws the rows that get one action at random; `fair` targets within tolerances of the average between
-    the groups of the parities in the file, on what the budget limits. The others get the cheapest action. A budget on
-    an outcome that is learned is kept by predictions, and what is used is estimated by scores, with an error.
+    the groups of the parities in the file, on what the budget limits; `as logged` does what the log did with rows drawn
+    at random, with all of them once the budget pays for that. The others get the cheapest action. A budget on an
+    outcome that is learned is kept by predictions, and what is used is estimated by scores, with an error.
+
+    Measures over all budgets: Qini is the mean of what `targeted` brings beyond another line, and AUUC beyond the
+    cheapest actions; `uplift` has the rank-weighted effects. Their errors are those of the same influence functions.
 
     Args:
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
@@ -92,8 +98,10 @@ def curve(
     ... budget = [{ outcome = "post", rate = 0.25 }]
     ... ''')
     >>> found = curve(folder / "log.csv", folder / "problem.toml", budgets=(0.25, 0.75))
-    >>> [(line.name, [round(v.value, 2) for v in line.value]) for line in found.lines]
-    [('targeted', [0.25, 0.5]), ('only letter', [0.13, 0.38])]
+    >>> [(line.name, [round(v.value, 3) for v in line.value]) for line in found.lines]
+    [('targeted', [0.25, 0.5]), ('only letter', [0.125, 0.375]), ('as logged', [0.125, 0.25])]
+    >>> round(found.measures.qini("only letter").value, 3)
+    0.125
     """
     evidence = evidence_of(log, problem)
     check_seed(seed)
@@ -118,12 +126,15 @@ def curve(
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
+    policies[LOGGED] = as_logged(crossed, start, at, limit.outcome)
     clusters = crossed.clusters_dealt
     order = crossed.rows.order
     events = [z for name, z in crossed.occurrences_dealt.items() if name in evidence.problem.objective.outcomes]
     ask = doubter(evidence.propensities[order], len(at) * len(policies), clusters, events)
     policies = {name: doubtful(crossed, each, ask, limit) for name, each in policies.items()}
-    lines, bands = together(policies, at, seed, clusters.names)
+    lines, bands, areas = together(policies, at, seed, clusters.names)
+    rate = dict(zip(RATES, rates(crossed, limit.outcome, ask), strict=True)) if dealt.linear else {}
+    least = dealt.at(start, cost).average
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,
@@ -132,6 +143,7 @@ def curve(
         budgets=at,
         lines=lines,
         bands=bands,
+        measures=measures_of(areas, least, rate, seed, clusters.names, 2 * len(lines)),
         stated=limit.rate,
         doubt=doubted[TARGETED],
         learned=limit.learned,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -71,10 +71,15 @@ class Mixture:
 
 
 class Once:
-    """A policy that a line has at all budgets; its total in a table is looked up once."""
+    """A policy that a line has at all budgets; what rows have of a table is looked up once.
 
-    def __init__(self, policy: Point) -> None:
-        self._policy, self._found = policy, list[tuple[Floats, Floats]]()
+    Args:
+        policy: the actions of rows.
+        known: tables, each with what rows have of it under the policy, where that does not follow from the actions.
+    """
+
+    def __init__(self, policy: Point, known: Iterable[tuple[Floats, Floats]] = ()) -> None:
+        self._policy, self._found = policy, list(known)
         self.offset, self.margin, self.probabilities = policy.offset, policy.margin, policy.probabilities
 
     def of(self, table: Floats) -> Floats:
