@@ -10,11 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from evenhand.offline import Evidence, Frontier
+from evenhand.offline import Evidence, Frontier, curve
 from evenhand.offline.curve_policies import cheapest_of, planned, single
 from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.outcome_models import RidgeByErrors, members_of
 from evenhand.offline.scores import Estimate, Z
+from evenhand.offline.uplift import RATES, Ranking
 from evenhand.problem import Outcome
 from tests.offline.logs import COSTS, problem
 
@@ -56,15 +57,20 @@ def drawn(rng, rows, actions, spread, slope, scale=1.0, amounts=shares):
 
 def truth(log, members, traits, worth, budget=BUDGET):
     """What the plans for folds are worth in a population, by the rows of each, `(N',n),(N',A)->`."""
-    cases, found, (low, most) = np.column_stack([np.ones(len(traits)), traits]), 0.0, log.problem.span[:, 0]
+    each = predictions(log, members, traits, worth.shape[1])
+    plans = [(part, Frontier.of(q, COSTS[None, : worth.shape[1]]).at(budget)) for part, q in each]
+    return sum(part * plan.of(worth).mean() for part, plan in plans)
+
+
+def predictions(log, members, traits, actions):
+    """The share of each fold in the rows, and what its models predict in a population, `(N',n)->(N',A)`."""
+    cases, (low, most) = np.column_stack([np.ones(len(traits)), traits]), log.problem.span[:, 0]
     for mine in members:
         q, others = [], np.setdiff1d(np.arange(log.rows), mine)
-        for a in range(worth.shape[1]):
+        for a in range(actions):
             seen = others[log.actions[others] == a]
             q.append(RidgeByErrors().fit(log.features[seen], log.outcomes[seen, 0]).predict(cases))
-        plan = Frontier.of(np.clip(np.stack(q, 1), low, most), COSTS[None, : worth.shape[1]]).at(budget)
-        found += len(mine) / log.rows * plan.of(worth).mean()
-    return found
+        yield len(mine) / log.rows, np.clip(np.stack(q, 1), low, most)
 
 
 def errors(logs, rows=2000, actions=2, spread=0.0, slope=0.05):
@@ -84,6 +90,25 @@ def errors(logs, rows=2000, actions=2, spread=0.0, slope=0.05):
             less / Estimate.of(psi, 0.0, moves).se for moves in (one.moves, np.zeros(()))
         ]
         found.append([both[0], both[2], both[1], both[3]])
+    return np.array(found)
+
+
+def measures(logs, rows=2000, actions=2, spread=0.0, slope=0.05):
+    """By log, errors in standard errors: of the Qini beyond one action, AUTOC and the Qini weighting."""
+    found, budgets, cost = [], np.linspace(0.0, 1.0, 9), COSTS[None, :actions]
+    parts = np.array([0.5, *[1.0] * 7, 0.5]) / 8.0
+    for seed in range(logs):
+        rng = np.random.default_rng(seed)
+        log, traits = drawn(rng, rows, actions, spread, slope), rng.standard_normal((POPULATION, 3))
+        worth, real = means(traits, actions, spread, slope), np.zeros(3)
+        for part, q in predictions(log, members_of(np.arange(rows), FOLDS, seed), traits, actions):
+            values = [plan.of(worth).mean() for plan in Frontier.of(q, cost).along(budgets)]
+            ranking = Ranking.of(q, cost)
+            terms = ranking.rates(ranking.gains(worth))[0].mean(1)
+            real += part * np.array([parts @ values - worth[:, :2].mean(), *terms])
+        each = curve(log, budgets=budgets, folds=FOLDS, seed=seed).measures.each
+        own = [next(z.value for z in each if z.name == name) for name in ("Qini beyond only small", *RATES)]
+        found.append([(z.value - v) / z.se for z, v in zip(own, real, strict=True)])
     return np.array(found)
 
 
