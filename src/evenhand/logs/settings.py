@@ -132,16 +132,24 @@ class Settings:
     def model_part(self) -> Any:
         return models()[self.model]
 
-    def build(self, problem: Problem, n_features: int) -> Policy:
+    def build(self, problem: Problem, n_features: int, model: Model | None = None) -> Policy:
         """Build the policy; its budgets are hard unless the file states otherwise.
 
+        Args:
+            problem: to decide.
+            n_features: of every candidate.
+            model: in place of the file's.
+
         Raises:
-            InvalidInput: an argument has the wrong type or is out of its range, or the recipe refuses the problem.
+            InvalidInput: an argument has the wrong type or is out of its range, or the recipe refuses the problem, or
+                takes no model.
         """
         known = arguments(self.recipe)
         given = {"problem": problem, "n_features": n_features}
         if "model" in known:
-            given["model"] = self.build_model(problem, n_features)
+            given["model"] = self.build_model(problem, n_features) if model is None else model
+        elif model is not None:
+            raise InvalidInput("policy.name", "a recipe with a model, in whose place another one is put", self.name)
         hard = {"hard": bool(problem.spending)} if "hard" in known else {}
         found: Policy = build(self.recipe, "policy", hard | dict(self.arguments), given)
         return found

@@ -260,15 +260,15 @@ def as_model(model: Model, n_outcomes: int) -> Model:
     >>> type(as_model(LinearRegression(), 1)).__name__
     'Sklearn'
     """
-    return Sklearn(estimator=model, n_outcomes=n_outcomes) if _is_estimator(model) else model
+    return Sklearn(estimator=model, n_outcomes=n_outcomes) if is_estimator(model) else model
 
 
-def _is_estimator(value: object) -> bool:
+def is_estimator(value: object) -> bool:
     """Return whether a value is an estimator of scikit-learn, which need not be installed to say so."""
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
 
 
-accept(Model, _is_estimator)
+accept(Model, is_estimator)
 
 
 def _base() -> Any:

@@ -150,7 +150,8 @@ class Replay(ReplayResult):
 
     Args:
         log, problem_file, problem, missing, rows, averages, checks, notes: as of `ReplayResult`.
-        settings: the recipe and the model under test.
+        settings: the recipe and the model under test, or beside a policy of your own.
+        own: the name of this policy, None if there is none.
         runs: one per system, the policy under test first.
         left_out_rows: the number of rows that were left out.
         left_out: one line per reason for leaving out rows.
@@ -162,6 +163,7 @@ class Replay(ReplayResult):
     per: ClassVar[str] = "per system"
 
     settings: Settings
+    own: str | None = None
     runs: tuple[Run, ...]
     left_out_rows: int
     left_out: tuple[str, ...]
@@ -208,7 +210,8 @@ class Replay(ReplayResult):
 
     def inputs(self) -> dict[str, object]:
         """Return the inputs of the numbers, by name."""
-        return super().inputs() | {"left_out": list(self.left_out), "policy": self.settings.to_dict()}
+        own = {} if self.own is None else {"own policy": self.own}
+        return super().inputs() | {"left_out": list(self.left_out), **own, "policy": self.settings.to_dict()}
 
     def measurements(self) -> Iterator[Measurement]:
         """Yield every measure; its spread and its standard error over shuffles are metrics of their own."""

@@ -29,6 +29,7 @@ from evenhand.recipes import uniform
 from evenhand.replay.comparison import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
 from evenhand.replay.measures import Cell
+from evenhand.replay.own_policies import Own, beside, own_policy
 from evenhand.replay.report import Replay
 from evenhand.run.simulation import simulate
 
@@ -40,7 +41,7 @@ def replay_log(
     log_path: Source,
     problem_path: Stated,
     *,
-    policy: str | None = None,
+    policy: str | Own | None = None,
     replicas: int = 20,
     bootstrap: int = 40,
     seed: int = 0,
@@ -57,7 +58,11 @@ def replay_log(
         log_path: a CSV file with a header, a Parquet file or a folder of them, or a data frame; see `read_log`.
         problem_path: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib`
             reads it.
-        policy: a recipe to use instead of the file's, with those of the file's arguments that this recipe takes.
+        policy: a recipe to use instead of the file's, with those of the file's arguments that this recipe takes. Or a
+            policy of your own, which is the first system beside those of the file: an object with `select` and
+            `update`, of which every run has a copy; `Wrapped(make=...)`, where it draws; an estimator of scikit-learn,
+            or `Sklearn(estimator=..., growth=..., buffer=...)`, as the model of the file's recipe, refitted on that
+            schedule; or a function of the problem and the number of features that returns a policy.
         replicas: the number of shuffles, at least 1.
         bootstrap: the number of resamples of the rows, at least 2, or 0 for no standard errors.
         seed: the seed of all random numbers, in [0, 2**64).
@@ -94,7 +99,7 @@ def replay_log(
 def replay_files(
     log_path: Source,
     problem_path: Stated,
-    policy: str | None,
+    policy: str | Own | None,
     runs: Runs,
     how: Execution,
 ) -> Replay:
@@ -103,16 +108,20 @@ def replay_files(
     Raises:
         InvalidInput, InfeasibleProblem: as for `replay_log`.
     """
-    if policy is not None:
+    own = None if policy is None or isinstance(policy, str) else own_policy(policy)
+    if isinstance(policy, str):
         closest("policy", recipes(), policy)
     spec, notes = read_replayed(problem_path, log_path), list[str]()
-    if policy is not None and policy != spec.settings.name:
+    if isinstance(policy, str) and policy != spec.settings.name:
         settings, notes = spec.settings.with_recipe(policy)
         spec = replace(spec, settings=settings)
     read = read_rows(log_path, spec)
     spec, problem, log = read.spec, read.problem, read.environment(shuffles=runs.replicas)
     policies = systems(problem, spec.settings, log.n_features)
     refuse_features(policies[0], spec, log)
+    if own is not None:
+        policies.insert(0, beside(own(problem, spec.settings, log.n_features), [p.name for p in policies]))
+        refuse_features(policies[0], spec, log)
     refuse_misfit(read.name, spec, problem, read.encoded)
     found = run_all([(p.name, p) for p in policies], log, runs, how)
     return Replay(
@@ -120,6 +129,7 @@ def replay_files(
         problem_file=stated_name(problem_path),
         problem=problem,
         settings=spec.settings,
+        own=None if own is None else policies[0].name,
         runs=tuple(found),
         missing=tuple(p.name for p in policies[len(found) :]),
         rows=len(log.actions),
@@ -150,7 +160,7 @@ def replay_several(
     log_path: Source,
     problem_path: Stated,
     *,
-    policies: Sequence[str] = (),
+    policies: Sequence[str | Own] = (),
     rates: Sequence[float] = (),
     runs: Runs | None = None,
     how: Execution | None = None,
@@ -166,7 +176,8 @@ def replay_several(
         log_path: a CSV file with a header, a Parquet file or a folder of them, or a data frame; see `read_log`.
         problem_path: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib`
             reads it.
-        policies: recipes; the others are compared with the first. By default the file's alone.
+        policies: recipes, or policies of your own as of `replay_log`; the others are compared with the first. By
+            default the file's alone.
         rates: budgets per round, in place of the rate or total of the file's budget, of which there has to be one. By
             default the file's alone.
         runs: shuffles and resamples; by default those of `replay_log`.
@@ -198,7 +209,8 @@ def replay_several(
     runs, how = runs or Runs(), how or Execution()
     spec, notes = read_replayed(problem_path, log_path), list[str]()
     own = spec.settings.name
-    names = [own] if not policies else list(policies)
+    each = [z if isinstance(z, str) else own_policy(z) for z in (list(policies) or [own])]
+    names = [z for z in each if isinstance(z, str)]
     for name in names:
         closest("policies", recipes(), name)
         if names.count(name) > 1:
@@ -211,14 +223,21 @@ def replay_several(
     refuse_misfit(read.name, spec, read.problem, read.encoded)
     specs = [(rate, within(spec, rate)) for rate in given]
     cells: list[tuple[str, float | None, Policy]] = []
-    for name in names:
-        settings, lost = (spec.settings, list[str]()) if name == own else spec.settings.with_recipe(name)
+    taken = [*names, BLIND]
+    for part in each:
+        settings, lost = (
+            spec.settings.with_recipe(part) if isinstance(part, str) and part != own else (spec.settings, [])
+        )
         notes += lost
         for rate, at in specs:
-            chosen = replace(at, settings=settings)
-            policy = chosen.settings.build(chosen.problem(levels), log.n_features)
-            refuse_features(policy, chosen, log)
-            cells.append((name, rate, replace(policy, name=name)))
+            problem = at.problem(levels)
+            if isinstance(part, str):
+                policy = replace(settings.build(problem, log.n_features), name=part)
+            else:
+                policy = beside(part(problem, settings, log.n_features), taken)
+            refuse_features(policy, replace(at, settings=settings), log)
+            cells.append((policy.name, rate, policy))
+        taken.append(policy.name)
     if BLIND not in names:
         cells += [(BLIND, rate, uniform(at.problem(levels), log.n_features)) for rate, at in specs]
     cells.sort(key=lambda cell: given.index(cell[1]))  # whole budgets first, should it be broken off
