@@ -70,6 +70,7 @@ NO_RUN = {
     "docs/beyond-one-machine.md": ["a cluster"] * 2,
     "docs/from-a-log.md": ["files of a reader: tests/offline/test_assignments.py"],
     "docs/live-reference.md": ["a server: tests/live/http/test_client.py"] * 2,
+    "docs/replay.md": ["objects of a reader: tests/replay/test_own_policies.py"],
 }
 WITH_PYTHON = [str(page.relative_to(ROOT)) for page in PAGES if python(page)]
 

@@ -116,9 +116,12 @@ def test_influences_are_what_leaving_out_a_row_changes():
 
 def test_the_order_of_rows_does_not_matter_where_they_rank_the_same():
     rng = np.random.default_rng(1)
-    worth, table = np.round(rng.standard_normal((200, 2)), 1), rng.standard_normal((200, 2))
-    cost, order = np.array([[0.0, 1.0]]), rng.permutation(200)
-    one, other = Ranking.of(worth, cost), Ranking.of(worth[order], cost)
+    worth, table, order = (
+        np.round(rng.standard_normal((200, 2)), 1),
+        rng.standard_normal((200, 2)),
+        rng.permutation(200),
+    )
+    one, other = (Ranking.of(worth[rows], np.array([[0.0, 1.0]])) for rows in (np.arange(200), order))
     both = one.rates(one.gains(table)), other.rates(other.gains(table[order]))
     for mine, theirs in zip(*both, strict=True):
         assert theirs == pytest.approx(mine[:, order], abs=1e-12)
