@@ -199,12 +199,6 @@ def test_a_plan_that_the_log_says_too_little_of_has_no_error(two):
     assert all(np.isnan(of(found, name).se) for name in ("Qini beyond only small", *RATES))
 
 
-def test_one_budget_has_no_area(two):
-    found = curve(two, budgets=(0.4,))
-    assert [z.name for z in found.measures.each] == list(RATES)
-    assert found.to_frame()["qini"].isna().all()
-
-
 @pytest.mark.slow
 def test_intervals_of_measures_hold_in_as_many_logs_as_they_say():
     """Of 200 logs, 95 % within 2.5 standard errors of 1.5 %."""

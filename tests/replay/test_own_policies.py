@@ -166,10 +166,3 @@ def test_own_policies_are_compared_with_recipes_within_several_budgets(files):
 def test_what_is_no_policy_is_refused(files, given, message):
     with pytest.raises(InvalidInput, match=message):
         replay_log(*files, policy=given, **QUICK)
-
-
-def test_a_recipe_without_a_model_takes_none(tmp_path):
-    linear = pytest.importorskip("sklearn.linear_model")
-    log = shop.write(tmp_path, shop.rows(600), BUDGET.split("[policy]")[0] + '[policy]\nname = "uniform"\n')
-    with pytest.raises(InvalidInput, match=r"policy\.name: expected a recipe with a model"):
-        replay_log(*log, policy=linear.LinearRegression(), **QUICK)

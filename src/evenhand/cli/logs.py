@@ -184,14 +184,16 @@ def _shared(parser: argparse.ArgumentParser) -> None:
 
 
 def _modelled(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", choices=("ridge", "logistic"), default="ridge",
-                        help="the model of outcomes; logistic for those that are 0 or 1 (default: ridge)")  # fmt: skip
+    parser.add_argument("--model", choices=("ridge", "logistic", "stack"), default="ridge",
+                        help="the model of outcomes; logistic for those that are 0 or 1; stack adds boosted trees, "
+                             "which see interactions and take much longer (default: ridge)")  # fmt: skip
 
 
 def _model(o: argparse.Namespace) -> Callable[[], Regressor]:
-    from evenhand.offline import Logistic, RidgeByErrors
+    from evenhand.offline import Logistic, RidgeByErrors, Stack
 
-    return Logistic if o.model == "logistic" else RidgeByErrors
+    models: dict[str, Callable[[], Regressor]] = {"ridge": RidgeByErrors, "logistic": Logistic, "stack": Stack}
+    return models[o.model]
 
 
 def _draft(o: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from evenhand.offline.frontier import Frontier
 from evenhand.offline.outcome_models import Logistic, Regressor, RidgeByErrors, cross_fit
 from evenhand.offline.saved_policies import Saved, frozen
 from evenhand.offline.scores import Estimate
+from evenhand.offline.stack import Stack
 from evenhand.offline.targeting import ForWhom, for_whom
 from evenhand.offline.value_table import Value
 from evenhand.offline.values import value
@@ -29,6 +30,7 @@ __all__ = [
     "Regressor",
     "RidgeByErrors",
     "Saved",
+    "Stack",
     "Value",
     "assign",
     "cross_fit",

@@ -35,6 +35,7 @@ from evenhand.offline.fold_plans import Crossed, best, even
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.policies import LOGGED, limits
 from evenhand.offline.results import Counted
+from evenhand.offline.stack import brought
 from evenhand.offline.uplift import RATES, measures_of, rates
 from evenhand.report.quantities import objective_name
 
@@ -155,6 +156,7 @@ def curve(
         notes=(
             *evidence.left_out,
             *evidence.notes,
+            *brought(evidence, model),
             *beside(evidence),
             *_ignored(evidence, limit, {by for by, _ in fair_ones}),
         ),

@@ -32,6 +32,7 @@ from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.policies import LOGGED, Asked, Weighed, limits, policies_of, probabilities, valued
 from evenhand.offline.results import Counted
 from evenhand.offline.scores import Bands, reach
+from evenhand.offline.stack import brought
 from evenhand.offline.value_table import Value
 from evenhand.report.quantities import objective_name
 
@@ -241,7 +242,14 @@ def value(
             else idle(evidence.worth(tables).predicted, tables, budgets, evidence.clusters),
             "objective": next((z.policy.trouble for z in each if z.policy.trouble is not None), None),
         },
-        notes=(*evidence.left_out, *evidence.notes, *unasked.notes, *beside(evidence), *unjudged(evidence)),
+        notes=(
+            *evidence.left_out,
+            *evidence.notes,
+            *brought(evidence, model),
+            *unasked.notes,
+            *beside(evidence),
+            *unjudged(evidence),
+        ),
     )
     if out is not None:
         found.write(out)
