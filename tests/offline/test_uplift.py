@@ -73,7 +73,7 @@ def test_areas_are_those_of_two_actions_by_hand(two, found):
 
 def test_the_area_is_that_of_scikit_uplift_but_for_predictions(two):
     """Its curve at k treated rows is (y_t / n_t - y_c / n_c) k of the first k; ours corrects predictions as well."""
-    budgets = tuple(np.linspace(0.0, 1.0, 41).tolist())
+    budgets = tuple(np.linspace(0.0, 1.0, 21).tolist())
     ours, (ranks, _, _) = curve(two, budgets=budgets), by_hand(two)
     theirs = 0.0
     for rows in ranks:
@@ -156,6 +156,7 @@ def test_what_was_logged_is_thinned_up_to_what_it_cost(two):
     assert logged.spent == pytest.approx((0.0, 0.25 * used, used, used))
 
 
+@pytest.mark.slow
 def test_what_was_logged_beside_withdrawn_actions_factors_and_other_objectives():
     both = (Outcome("sale"), Outcome("cents", known={"small": 1.0, "large": 2.0}))
     fair = problem(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -74,7 +75,7 @@ def own_policy(given: Own) -> Maker:
         make = given if isinstance(given, type) else Copies(cast("Algorithm", given))
         return own_policy(Wrapped(make=make, name=named))
     if isinstance(given, Sklearn) or is_estimator(given):
-        return _Learned(given if isinstance(given, Sklearn) else Sklearn(estimator=given))
+        return partial(_recipe_with, given if isinstance(given, Sklearn) else Sklearn(estimator=given))
     if callable(given) and not isinstance(given, type):
         return lambda problem, _, n: _policy(given(problem, n))
     raise InvalidInput("policy", KINDS, shown(given))
@@ -91,16 +92,10 @@ def beside(own: Policy, others: Sequence[str]) -> Policy:
     return own
 
 
-@dataclass(frozen=True)
-class _Learned:
-    """The recipe of a problem file with a model of scikit-learn."""
-
-    model: Sklearn
-
-    def __call__(self, problem: Problem, settings: Settings, n_features: int) -> Policy:
-        model = replace(self.model, n_features=n_features, n_outcomes=len(problem.learned))
-        named = f"{settings.name} with {type(self.model.estimator).__name__}"
-        return replace(settings.build(problem, n_features, model), name=named)
+def _recipe_with(model: Sklearn, problem: Problem, settings: Settings, n_features: int) -> Policy:
+    own = replace(model, n_features=n_features, n_outcomes=len(problem.learned))
+    named = f"{settings.name} with {type(model.estimator).__name__}"
+    return replace(settings.build(problem, n_features, own), name=named)
 
 
 def _policy(found: object) -> Policy:
