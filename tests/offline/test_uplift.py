@@ -175,11 +175,12 @@ def test_what_was_logged_beside_withdrawn_actions_factors_and_other_objectives()
 def test_a_sentence_says_where_targeting_stops_to_pay(two, found):
     assert found.pays() == "Targeting pays at 3 of 4 budgets (0.1 to 1 cents per case)"
     only = line(found, "only small")
-    near = only._replace(less=(*only.less[:3], Estimate(0.001, 0.01)))
-    ends = replace(found, lines=(found.lines[0], near, *found.lines[2:])).pays()
+    near = only._replace(name="only large", less=(*only.less[:3], Estimate(0.001, 0.01)))
+    bands = {**found.bands, "only large": found.bands["only small"]}
+    ends = replace(found, lines=(*found.lines, near), bands=bands).pays()
     assert ends == (
         "Targeting pays at 2 of 4 budgets (0.1 to 0.4 cents per case), "
-        "and from 1 on, it cannot be told from 'only small'"
+        "and from 1 on, it cannot be told from 'only large'"
     )
     wide = replace(found, bands={name: z._replace(less=1e6) for name, z in found.bands.items()})
     assert wide.pays() == "Targeting does not pay at any of 4 budgets, as far as the log tells"
