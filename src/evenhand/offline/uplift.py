@@ -175,4 +175,5 @@ def measures_of(
     each = [(*z, areas.width) for z in areas.measures(least)]
     each += [(name, "", average, float("nan")) for name, average in rate.items()]
     found = [Measure(name, beyond, average.estimate, width) for name, beyond, average, width in each]
-    return Measures(tuple(found), reach([blocks(average.psi, names) for _, _, average, _ in each], seed, line))
+    sums = [blocks(average.psi, names) for _, _, average, _ in each]
+    return Measures(tuple(found), reach(sums, seed, line) if sums else 0.0)  # none of one budget on a curved objective
