@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import snake
-from evenhand.core.signatures import shown
+from evenhand.core.signatures import value_text
 from evenhand.logs.settings import Settings
 from evenhand.models import Sklearn
 from evenhand.models.sklearn import is_estimator
@@ -78,7 +78,7 @@ def own_policy(given: Own) -> Maker:
         return partial(_recipe_with, given if isinstance(given, Sklearn) else Sklearn(estimator=given))
     if callable(given) and not isinstance(given, type):
         return lambda problem, _, n: _policy(given(problem, n))
-    raise InvalidInput("policy", KINDS, shown(given))
+    raise InvalidInput("policy", KINDS, value_text(given))
 
 
 def beside(own: Policy, others: Sequence[str]) -> Policy:
@@ -100,5 +100,5 @@ def _recipe_with(model: Sklearn, problem: Problem, settings: Settings, n_feature
 
 def _policy(found: object) -> Policy:
     if not isinstance(found, Policy):
-        raise InvalidInput("policy", "a function of (problem, n_features) that returns a policy", shown(found))
+        raise InvalidInput("policy", "a function of (problem, n_features) that returns a policy", value_text(found))
     return found
