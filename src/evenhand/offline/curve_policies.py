@@ -112,7 +112,7 @@ def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: T
     return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
 
 
-def as_logged(crossed: Crossed, start: Once, budgets: Sequence[float], outcome: str) -> Iterator[At]:
+def logging_policy(crossed: Crossed, start: Once, budgets: Sequence[float], outcome: str) -> Iterator[At]:
     """Yield the policy of the log in a random share of rows, and in all of them once a budget pays for it."""
     evidence, aim, order = crossed.evidence, crossed.dealt, crossed.rows.order
     cost, amounts = crossed.cost_dealt(outcome), evidence.used((*evidence.problem.learned, *evidence.problem.known))

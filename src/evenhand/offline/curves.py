@@ -17,12 +17,12 @@ from evenhand.offline.cautions import Doubt, doubter, doubts, idle, support
 from evenhand.offline.curve_policies import (
     TARGETED,
     Limit,
-    as_logged,
     beside,
     cheapest_of,
     doubtful,
     grid,
     limit_of,
+    logging_policy,
     planned,
     single,
     singles,
@@ -35,7 +35,7 @@ from evenhand.offline.fold_plans import Crossed, best, even
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.policies import LOGGED, limits
 from evenhand.offline.results import Counted
-from evenhand.offline.stack import brought
+from evenhand.offline.stack import stack_notes
 from evenhand.offline.uplift import RATES, measures_of, rates
 from evenhand.report.quantities import objective_name
 
@@ -127,7 +127,7 @@ def curve(
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
-    policies[LOGGED] = as_logged(crossed, start, at, limit.outcome)
+    policies[LOGGED] = logging_policy(crossed, start, at, limit.outcome)
     clusters = crossed.clusters_dealt
     order = crossed.rows.order
     events = [z for name, z in crossed.occurrences_dealt.items() if name in evidence.problem.objective.outcomes]
@@ -156,7 +156,7 @@ def curve(
         notes=(
             *evidence.left_out,
             *evidence.notes,
-            *brought(evidence, model),
+            *stack_notes(evidence, model),
             *beside(evidence),
             *_ignored(evidence, limit, {by for by, _ in fair_ones}),
         ),

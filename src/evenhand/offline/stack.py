@@ -62,7 +62,7 @@ class Stack:
         return found
 
 
-def brought(evidence: Evidence, model: object) -> Iterator[str]:
+def stack_notes(evidence: Evidence, model: object) -> Iterator[str]:
     """Yield what the trees of stacks brought to each learned outcome, in rows that they have not seen; else nothing."""
     for m, name in enumerate(evidence.problem.learned if model is Stack else ()):
         seen = [rows for rows in (evidence.actions == a for a in evidence.playable) if rows.sum() >= _LEAST]

@@ -32,7 +32,7 @@ from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.policies import LOGGED, Asked, Weighed, limits, policies_of, probabilities, valued
 from evenhand.offline.results import Counted
 from evenhand.offline.scores import Bands, reach
-from evenhand.offline.stack import brought
+from evenhand.offline.stack import stack_notes
 from evenhand.offline.value_table import Value
 from evenhand.report.quantities import objective_name
 
@@ -245,7 +245,7 @@ def value(
         notes=(
             *evidence.left_out,
             *evidence.notes,
-            *brought(evidence, model),
+            *stack_notes(evidence, model),
             *unasked.notes,
             *beside(evidence),
             *unjudged(evidence),

@@ -75,13 +75,13 @@ def own_policy(given: Own) -> Maker:
         make = given if isinstance(given, type) else Copies(cast("Algorithm", given))
         return own_policy(Wrapped(make=make, name=named))
     if isinstance(given, Sklearn) or is_estimator(given):
-        return partial(_recipe_with, given if isinstance(given, Sklearn) else Sklearn(estimator=given))
+        return partial(_recipe_of, given if isinstance(given, Sklearn) else Sklearn(estimator=given))
     if callable(given) and not isinstance(given, type):
         return lambda problem, _, n: _policy(given(problem, n))
     raise InvalidInput("policy", KINDS, value_text(given))
 
 
-def beside(own: Policy, others: Sequence[str]) -> Policy:
+def check_name(own: Policy, others: Sequence[str]) -> Policy:
     """Return a policy, whose name no other system has.
 
     Raises:
@@ -92,7 +92,7 @@ def beside(own: Policy, others: Sequence[str]) -> Policy:
     return own
 
 
-def _recipe_with(model: Sklearn, problem: Problem, settings: Settings, n_features: int) -> Policy:
+def _recipe_of(model: Sklearn, problem: Problem, settings: Settings, n_features: int) -> Policy:
     own = replace(model, n_features=n_features, n_outcomes=len(problem.learned))
     named = f"{settings.name} with {type(model.estimator).__name__}"
     return replace(settings.build(problem, n_features, own), name=named)

@@ -29,7 +29,7 @@ from evenhand.recipes import uniform
 from evenhand.replay.comparison import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
 from evenhand.replay.measures import Cell
-from evenhand.replay.own_policies import Own, beside, own_policy
+from evenhand.replay.own_policies import Own, check_name, own_policy
 from evenhand.replay.report import Replay
 from evenhand.run.simulation import simulate
 
@@ -120,7 +120,7 @@ def replay_files(
     policies = systems(problem, spec.settings, log.n_features)
     refuse_features(policies[0], spec, log)
     if own is not None:
-        policies.insert(0, beside(own(problem, spec.settings, log.n_features), [p.name for p in policies]))
+        policies.insert(0, check_name(own(problem, spec.settings, log.n_features), [p.name for p in policies]))
         refuse_features(policies[0], spec, log)
     refuse_misfit(read.name, spec, problem, read.encoded)
     found = run_all([(p.name, p) for p in policies], log, runs, how)
@@ -234,7 +234,7 @@ def replay_several(
             if isinstance(part, str):
                 policy = replace(settings.build(problem, log.n_features), name=part)
             else:
-                policy = beside(part(problem, settings, log.n_features), taken)
+                policy = check_name(part(problem, settings, log.n_features), taken)
             refuse_features(policy, replace(at, settings=settings), log)
             cells.append((policy.name, rate, policy))
         taken.append(policy.name)
