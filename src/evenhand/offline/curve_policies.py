@@ -119,9 +119,12 @@ def logging_policy(crossed: Crossed, start: Once, budgets: Sequence[float], outc
     each = [evidence.achieved] if aim.linear else [amounts[name] for name in evidence.problem.objective.outcomes]
     own = [*zip(aim.tables, each, strict=True), *((crossed.tables_dealt[name], z) for name, z in amounts.items())]
     known = [(table, z[order]) for tables, z in own for table in tables]
+    clusters = crossed.clusters_dealt
+    costs, spent = clusters.times(cost.predicted), clusters.times(amounts[outcome][order][:, None])[:, 0]
+    known.append((costs, spent))
     played = Point(evidence.played[order].astype(np.int32), -1, 0, 0.0, 0.0)
     everywhere = Once(played, [*known, (crossed.weights_dealt, np.ones(len(order)))])
-    return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
+    return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
 
 
 def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], limit: Limit) -> Iterator[At]:

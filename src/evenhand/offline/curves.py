@@ -134,7 +134,8 @@ def curve(
     ask = doubter(evidence.propensities[order], len(at) * len(policies), clusters, events)
     policies = {name: doubtful(crossed, each, ask, limit) for name, each in policies.items()}
     lines, bands, areas = together(policies, at, seed, clusters.names)
-    rate = dict(zip(RATES, rates(crossed, limit.outcome, ask), strict=True)) if dealt.linear else {}
+    ranked = dealt.linear and clusters.weights is None  # where rows count alike, by worth of their own
+    rate = dict(zip(RATES, rates(crossed, limit.outcome, ask), strict=True)) if ranked else {}
     least = dealt.at(start, cost).average
     found = Curve(
         log=evidence.log,
