@@ -107,7 +107,7 @@ def test_curves_of_rows_that_count_several_times():
     one, other = one | {"outcomes": outcomes}, other | {"outcomes": outcomes}
     asked = {"budgets": (0.1, 0.3, 0.8), "model": linear}
     found, expected = eh.curve(log, one, **asked), eh.curve(several, other, **asked)
-    assert [line.name for line in found.lines] == ["targeted", "only letter"]
+    assert [line.name for line in found.lines] == ["targeted", "only letter", "as logged"]
     for line, of_many in zip(found.lines, expected.lines, strict=True):
         for z, y in zip((*line.value, *line.less), (*of_many.value, *of_many.less), strict=True):
             assert z.pair == pytest.approx(y.pair, rel=1e-8, abs=1e-12)
