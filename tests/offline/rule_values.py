@@ -1,8 +1,7 @@
 """How far the value of a rule is from what it is worth: `python -m tests.offline.rule_values LOGS [ROWS]`.
 
 The whole procedure is run in every log. The truth is what the rules that are learned without each fold are worth in a
-population of 50,000 cases, by true means. Errors are in standard errors, of the value and of what being readable costs
-beside nothing: the first column is their mean, with its error, and the second the share of intervals that miss.
+population of 500,000 cases, by true means.
 """
 
 import sys
@@ -15,11 +14,11 @@ from evenhand.offline.scores import Z
 from evenhand.offline.values import policy_of
 from tests.offline.logs import draw, problem
 
-POPULATION = draw(50_000, 99)
+POPULATION = draw(500_000, 99)
 
 
 def errors(logs, rows=1000, rate=0.4, first=0):
-    """The error of the value in standard errors, and the error itself, by log."""
+    """By log, the error of the value in standard errors, the error itself, and the standard error."""
     stated, found = problem(rate=rate, subject_to=problem(rate=rate).subject_to[:1]), []
     for seed in range(first, first + logs):
         log = replace(draw(rows, 3000 + seed).evidence, problem=stated)

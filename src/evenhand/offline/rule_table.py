@@ -95,14 +95,16 @@ class Rules(LogResult):
         if (refused := refusal(self.checks)) is not None:
             return refused
         if self.learned.doubt.any:
-            return f"What {self.rule!r} is worth cannot be told, as the log says too little of its plays"
+            return f"What {self.learned.policy} is worth cannot be told, as the log says too little of its plays"
         value, ends = self.learned.value, reaches(self.learned.value)
         cost = interval("", self.price).words(f" {self.objective} per case")
         worth = f"{value.value:.4f} {self.objective} per case (95 %: {ends})"
-        return f"{scope(self.checks)}{self.rule!r} is worth {worth}; being readable costs {cost}"
+        named = f"{self.learned.policy[0].upper()}{self.learned.policy[1:]}"
+        return f"{scope(self.checks)}{named} is worth {worth}; being readable costs {cost}"
 
     def sentences(self) -> Iterator[str]:
-        """Yield what the rule brings beyond what was logged and the best single action, and whether folds agree."""
+        """Yield the rule, what it brings beyond what was logged and the best single action, and whether folds agree."""
+        yield f"It is: {self.rule}."
         if refusal(self.checks) is None and not self.learned.doubt.any:
             first, *others = (p for p in self.values.policies[:-1] if p.policy != self.targeted)
             single = max(others, key=lambda p: p.value.value)
@@ -136,7 +138,7 @@ class Rules(LogResult):
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the page: the tree, differences, budgets, constraints, and the rules of folds."""
         leaves, *_, by_fold = self.tables()
-        yield Part(title=self.rule, reading=TREE, chart=charts.outline(self.steps), tables=(leaves,))
+        yield Part(title="The rule", reading=TREE, chart=charts.outline(self.steps), tables=(leaves,), text=self.rule)
         yield from (part for part in self.values.parts() if part.chart or part.title == "Constraints")
         yield Part(title="Is it stable?", reading=STABLE, tables=(by_fold,))
 

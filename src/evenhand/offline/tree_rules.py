@@ -33,7 +33,7 @@ from evenhand.offline.values import value_of
 from evenhand.report.charts import Step
 from evenhand.report.quantities import objective_name
 
-DEPTHS, CUTS = (1, 2), 64
+DEEPEST, CUTS = 2, 64
 
 
 @named("X8", source="Zhou, Athey & Wager 2023, trees from doubly robust scores; within a budget, valued by folds: ours")
@@ -86,13 +86,17 @@ def rules(
     >>> rules(folder / "log.csv", folder / "problem.toml", depth=1).rule
     'none where likes = no; else letter'
     """
-    if depth not in DEPTHS:
-        raise InvalidInput("depth", "1 or 2", depth)
+    whole("depth", depth, 1)
+    if depth > DEEPEST:
+        raise InvalidInput("depth", "1 or 2, as deeper trees are hard to read and to search", depth)
     whole("cuts", cuts, 1)
     check_seed(seed)
     evidence = evidence_of(log, problem)
     if not evidence.columns:
         raise InvalidInput(f"{evidence.problem_file}: features", "at least one, by which a rule can decide", "none")
+    if evidence.weights is None:
+        expected = "a weighted sum of outcomes, as a tree is the best by what each case adds"
+        raise InvalidInput(f"{evidence.problem_file}: maximize", expected, evidence.problem.objective)
     out = None if out is None else writable(file("out", out))
     dates = () if evidence.spec is None else evidence.spec.dates
     crossed, limit = Crossed(evidence, folds, seed, model), limit_of(evidence)
@@ -167,7 +171,7 @@ class _Search:
             for j in work.each(range(count)):
                 parts = self._parts(j)
                 for k in range(count):
-                    tree = self._of(parts, {j, k})
+                    tree = self._of(parts, k)
                     actions = self.cuts.actions(tree)[members[j]]
                     totals[:, j, k] = [t[j][np.arange(len(actions)) % len(t[j]), actions].sum() for t in tables]
                     own += [tree] if k == j else []
@@ -197,9 +201,9 @@ class _Search:
         use = np.zeros((1, 1)) if self.limit is None else tables[self.limit.outcome].scores
         return worth, np.broadcast_to(use, worth.shape)
 
-    def _of(self, parts: Mapping[int, tuple[Floats, Floats]], out: set[int]) -> Tree:
-        """Return the tree of some folds, which is the cheapest one if the budget is below its cost in these."""
-        kept = [k for k in parts if k not in out]
+    def _of(self, parts: Mapping[int, tuple[Floats, Floats]], out: int) -> Tree:
+        """Return the tree of all parts but one, the cheapest tree if the budget is below its cost in these."""
+        kept = [k for k in parts if k != out]
         rows = np.concatenate([self.crossed.rows.members[k] for k in kept])
         worth, use = (np.concatenate([parts[k][i] for k in kept]) for i in range(2))
         own = replace(self.cuts, codes=self.cuts.codes[rows])
@@ -251,7 +255,7 @@ def _steps(tree: Tree, cuts: Cuts, leaves: Iterator[Leaf], depth: int = 0) -> It
     """Yield the lines of the picture of a tree."""
     if isinstance(tree, int):
         leaf = next(leaves)
-        yield Step(depth, leaf.action, f"{leaf.share:.1%}  {leaf.value.value:.4f}", tree)
+        yield Step(depth, leaf.action, f"{leaf.share:.1%}, {leaf.value.value:.4f}", tree)
         return
     condition = cuts.conditions[tree.cut]
     for words, branch in ((condition.text(), tree.yes), (condition.opposite(), tree.no)):

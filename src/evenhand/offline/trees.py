@@ -55,15 +55,15 @@ class Condition(NamedTuple):
 def quoted(name: str) -> str:
     """Return a name as rules have it: in quotes if it is no plain word; a name with both kinds has both, in turn.
 
-    >>> quoted("age"), quoted("it's"), quoted("5'9\\"")
-    ('age', '"it\\'s"', '"5\\'9"\\'"\\'')
+    >>> print(quoted("age"), quoted("zip code"), quoted('5" by 3"'), quoted("5'9\\""))
+    age "zip code" '5" by 3"' "5'9"'"'""
     """
-    plain = name and all(c.isalnum() or c in "_.-" for c in name)
-    if plain:
+    if name and all(c.isalnum() or c in "_.-" for c in name):
         return name
-    parts = name.split('"')
-    inner = "'\"'".join(f'"{part}"' for part in parts)
-    return f"'{name}'" if "'" not in name else inner.replace('""\'', "'").replace('\'""', "'")
+    for mark in ('"', "'"):
+        if mark not in name:
+            return f"{mark}{name}{mark}"
+    return "'\"'".join(f'"{part}"' for part in name.split('"'))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
