@@ -13,12 +13,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.texts import amount
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, whole, writable
 from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.offline.curve_policies import TARGETED, Limit, cheapest_of, limit_of, singles
-from evenhand.offline.estimators.base import FoldMoves
 from evenhand.offline.evidence import Evidence, Tables, evidence_of
 from evenhand.offline.fold_plans import Crossed
 from evenhand.offline.frontier import Point
@@ -98,28 +97,28 @@ def rules(
         expected = "a weighted sum of outcomes, as a tree is the best by what each case adds"
         raise InvalidInput(f"{evidence.problem_file}: maximize", expected, evidence.problem.objective)
     out = None if out is None else writable(file("out", out))
-    dates = () if evidence.spec is None else evidence.spec.dates
     crossed, limit = Crossed(evidence, folds, seed, model), limit_of(evidence)
-    search = _Search(crossed, Cuts.of(evidence.columns, cuts, dates), limit, depth)
-    tree, (trees, totals) = search.whole(), search.by_fold()
-    plan, own = _targeted(crossed, limit), np.empty(evidence.rows, np.int64)
-    for each, rows in zip(trees, crossed.rows.members, strict=True):
-        own[rows] = search.cuts.actions(each)[rows]
+    search = _Search(crossed, cuts, limit, depth)
+    (among, tree), (by_fold, totals) = search.whole(), search.by_fold()
+    plan, plan_moves = next(targeted(crossed, *((0.0, None) if limit is None else (limit.rate, limit.outcome))))
+    each, own = np.eye(len(evidence.names)), np.empty(evidence.rows, np.int64)
+    for (some, one), rows in zip(by_fold, crossed.rows.members, strict=True):
+        own[rows] = some.actions(one)[rows]
     policy, target = f"a rule of depth {depth}", _within(TARGETED, limit)
-    asked = _singles(crossed, limit) | {target: plan[0], policy: np.eye(len(evidence.names))[own]}
-    values = value_of(crossed, asked, {target: plan[1], policy: fold_moves(crossed, totals)}, (), ())
-    leaves = tuple(search.leaves(tree))
+    asked = _singles(crossed, limit) | {target: plan.probabilities(len(each)), policy: each[own]}
+    values = value_of(crossed, asked, {target: plan_moves, policy: fold_moves(crossed, totals)}, (), ())
+    leaves = tuple(search.leaves(among, tree))
     result = Rules(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        rule=search.cuts.rule(tree, evidence.names),
+        rule=among.rule(tree, evidence.names),
         leaves=leaves,
-        steps=tuple(_steps(tree, search.cuts, iter(leaves))),
+        steps=tuple(_steps(tree, among, iter(leaves))),
         values=values,
         targeted=target,
-        by_fold=tuple(search.cuts.rule(z, evidence.names) for z in trees),
-        alike=float((own == search.cuts.actions(tree)).mean()),
+        by_fold=tuple(some.rule(one, evidence.names) for some, one in by_fold),
+        alike=float((own == among.actions(tree)).mean()),
         depth=depth,
         cuts=cuts,
         rows=evidence.rows,
@@ -139,53 +138,60 @@ class _Search:
     """The search for trees by a log, or by all folds but some."""
 
     crossed: Crossed
-    cuts: Cuts
+    cuts: int
     limit: Limit | None
     depth: int
 
-    def whole(self) -> Tree:
-        """Return the tree of the whole log.
+    def whole(self) -> tuple[Cuts, Tree]:
+        """Return the tree of the whole log, and the cuts among which it was found.
 
         Raises:
             InvalidInput: the budget is below the cost of the cheapest rule.
         """
         worth, use = self._scores(self.crossed.tables, self.crossed.evidence.rows)
-        found = self._best(self.cuts, worth, use)
+        cuts = self._cuts(np.arange(len(worth)))
+        found = self._best(cuts, worth, use)
         if found is None:
-            least = self._cheapest(self.cuts, use)
-            cost = float(use[np.arange(len(use)), self.cuts.actions(least)].mean())
+            least = self._cheapest(cuts, use)
+            cost = float(use[np.arange(len(use)), cuts.actions(least)].mean())
             field, rate = f"{self.crossed.evidence.problem_file}: budget", self.limit.rate if self.limit else 0.0
             raise InvalidInput(field, f"at least {amount(cost, 6)} per case, as the cheapest rule costs", amount(rate))
-        return found
+        return cuts, found
 
-    def by_fold(self) -> tuple[list[Tree], Floats]:
+    def by_fold(self) -> tuple[list[tuple[Cuts, Tree]], Floats]:
         """Return trees that have not seen each fold, and totals of these and of trees without one more fold.
 
-        The totals are `(M,K,K)`, as `moved_tables` needs them.
+        The totals are `(M,K,K)`, as `moved_tables` needs them. Cuts are chosen without the fold as well: a budget pays
+        for leaves that have few cases in the other folds, of which the fold would have more.
         """
         members, runs = self.crossed.rows.members, self.crossed.rows.runs
         tables = [runs.of(table) for table in moved_tables(self.crossed)]
-        count, own = len(members), list[Tree]()
+        count, own = len(members), list[tuple[Cuts, Tree]]()
         totals = np.empty((len(tables), count, count))
         with Work("searching trees", "fold", count) as work:
             for j in work.each(range(count)):
                 parts = self._parts(j)
+                cuts = self._cuts(np.concatenate([members[k] for k in parts]))
                 for k in range(count):
-                    tree = self._of(parts, k)
-                    actions = self.cuts.actions(tree)[members[j]]
+                    tree = self._of(cuts, parts, k)
+                    actions = cuts.actions(tree)[members[j]]
                     totals[:, j, k] = [t[j][np.arange(len(actions)) % len(t[j]), actions].sum() for t in tables]
-                    own += [tree] if k == j else []
+                    own += [(cuts, tree)] if k == j else []
         return own, totals
 
-    def leaves(self, tree: Tree) -> Iterator[Leaf]:
+    def leaves(self, cuts: Cuts, tree: Tree) -> Iterator[Leaf]:
         """Yield the leaves of a tree, with the cases of the log that they have and the mean of the objective."""
-        evidence, place = self.crossed.evidence, self.cuts.leaf_of(tree)
+        evidence = self.crossed.evidence
         worth = evidence.worth(self.crossed.tables).scores
-        for i, (path, action) in enumerate(self.cuts.leaves(tree)):
-            rows = np.flatnonzero(place == i)
+        for path, action in cuts.leaves(tree):
+            rows = np.flatnonzero(cuts.inside(path))
             value = Average.of(worth[rows, action], evidence.clusters.kept(rows)).estimate
-            where, share = self.cuts.words(path), len(rows) / evidence.rows
+            where, share = cuts.words(path), len(rows) / evidence.rows
             yield Leaf(where, evidence.names[action], len(rows), share, value)
+
+    def _cuts(self, rows: Ints) -> Cuts:
+        spec = self.crossed.evidence.spec
+        return Cuts.of(self.crossed.evidence.columns, self.cuts, () if spec is None else spec.dates, rows)
 
     def _parts(self, fold: int) -> dict[int, tuple[Floats, Floats]]:
         """Return the worth and use of the rows of all other folds, by models that have not seen the fold either."""
@@ -201,12 +207,12 @@ class _Search:
         use = np.zeros((1, 1)) if self.limit is None else tables[self.limit.outcome].scores
         return worth, np.broadcast_to(use, worth.shape)
 
-    def _of(self, parts: Mapping[int, tuple[Floats, Floats]], out: int) -> Tree:
+    def _of(self, cuts: Cuts, parts: Mapping[int, tuple[Floats, Floats]], out: int) -> Tree:
         """Return the tree of all parts but one, the cheapest tree if the budget is below its cost in these."""
         kept = [k for k in parts if k != out]
         rows = np.concatenate([self.crossed.rows.members[k] for k in kept])
         worth, use = (np.concatenate([parts[k][i] for k in kept]) for i in range(2))
-        own = replace(self.cuts, codes=self.cuts.codes[rows])
+        own = replace(cuts, codes=cuts.codes[rows])
         found = self._best(own, worth, use)
         return self._cheapest(own, use) if found is None else found
 
@@ -224,13 +230,6 @@ def _unplanned(evidence: Evidence, limit: Limit | None) -> Iterator[str]:
     for s in evidence.problem.stated:
         if limit is None or not s.spends or s.outcome != limit.outcome or s.by is not None:
             yield f"the rule is not planned within: {s.constraint.label}"
-
-
-def _targeted(crossed: Crossed, limit: Limit | None) -> tuple[Floats, Mapping[str, FoldMoves]]:
-    """Return the targeted policy, and how folds move it, `->(N,A),`."""
-    rate, outcome = (0.0, None) if limit is None else (limit.rate, limit.outcome)
-    plan, moved = next(targeted(crossed, rate, outcome))
-    return plan.probabilities(len(crossed.evidence.names)), moved
 
 
 def _singles(crossed: Crossed, limit: Limit | None) -> dict[str, Floats]:

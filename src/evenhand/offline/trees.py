@@ -16,6 +16,7 @@ from evenhand.logs.units import MISSING
 
 _BITS = 51  # of sums of rows, which are exact in floating point and so the same in any order
 _ROUNDED = 1e-12  # of a bound: rounding of products of prices and uses
+ALL = slice(None)
 _NO = {"<": ">=", "=": "!=", "!=": "="}
 
 
@@ -28,6 +29,7 @@ class Branch(NamedTuple):
 
 
 Tree = Branch | int  # an action, or a cut
+Path = tuple[tuple[int, bool], ...]  # cuts from the root on, and whether their conditions hold
 
 
 class Condition(NamedTuple):
@@ -84,21 +86,24 @@ class Cuts:
     conditions: tuple[Condition, ...]
 
     @staticmethod
-    def of(columns: Mapping[str, Floats | Texts], most: int, dates: Collection[str] = ()) -> Cuts:
+    def of(
+        columns: Mapping[str, Floats | Texts], most: int, dates: Collection[str] = (), rows: Ints | slice = ALL
+    ) -> Cuts:
         """Cut features between all values if there are few, else at quantiles; names one by one, the most frequent.
 
         Args:
             columns: by feature, `(N)`.
             most: cuts of a feature.
             dates: the columns of numbers that are days since the start of 1970.
+            rows: those by which cuts are chosen; all rows have codes.
         """
         codes, found, starts, ordered = list[Places](), list[Condition](), [0], []
         for name, column in columns.items():
             numeric = column.dtype.kind == "f"
             if numeric:
-                own, conditions = _numbers(name, np.asarray(column, float), most, name in dates)
+                own, conditions = _numbers(name, np.asarray(column, float), most, name in dates, rows)
             else:
-                own, conditions = _names(name, np.asarray(column, str), most)
+                own, conditions = _names(name, np.asarray(column, str), most, rows)
             codes.append(own.astype(np.int32))
             found += conditions
             starts.append(len(found))
@@ -118,14 +123,14 @@ class Cuts:
             return np.full(len(self.codes), tree)
         return np.where(self.holds(tree.cut), self.actions(tree.yes), self.actions(tree.no))
 
-    def leaf_of(self, tree: Tree) -> Ints:
-        """Return the number of the leaf of every row, in the order of `leaves`, `->(N)`."""
-        if isinstance(tree, int):
-            return np.zeros(len(self.codes), np.int64)
-        own, first = self.leaf_of(tree.yes), len(list(self.leaves(tree.yes)))
-        return np.where(self.holds(tree.cut), own, first + self.leaf_of(tree.no))
+    def inside(self, path: Path) -> Bools:
+        """Return which rows have a path, `->(N)`."""
+        found = np.ones(len(self.codes), bool)
+        for cut, holds in path:
+            found &= self.holds(cut) == holds
+        return found
 
-    def leaves(self, tree: Tree) -> Iterator[tuple[tuple[tuple[int, bool], ...], int]]:
+    def leaves(self, tree: Tree) -> Iterator[tuple[Path, int]]:
         """Yield the path of every leaf, by cuts and whether they hold, and its action; where all hold comes first."""
         if isinstance(tree, int):
             yield (), tree
@@ -145,36 +150,35 @@ class Cuts:
             said.append(f"{quoted(names[action])} where {' and '.join(conditions)}")
         return "; ".join([*said, f"else {quoted(names[last[1]])}"])
 
-    def words(self, path: tuple[tuple[int, bool], ...]) -> str:
+    def words(self, path: Path) -> str:
         """Return the conditions of a leaf in words."""
         each = ((self.conditions[cut], holds) for cut, holds in path)
         return " and ".join(z.text() if holds else z.opposite() for z, holds in each) or "all"
 
 
-def _numbers(name: str, z: Floats, most: int, dated: bool) -> tuple[Ints, list[Condition]]:
-    gaps = np.isnan(z)
-    values = np.unique(z[~gaps])
+def _numbers(name: str, z: Floats, most: int, dated: bool, rows: Ints | slice) -> tuple[Ints, list[Condition]]:
+    own, gaps = z[rows][~np.isnan(z[rows])], bool(np.isnan(z[rows]).any())
+    values = np.unique(own)
     edges = values[:-1]
     if len(edges) > most:
-        edges = np.unique(np.quantile(z[~gaps], np.arange(1, most + 1) / (most + 1), method="inverted_cdf"))
+        edges = np.unique(np.quantile(own, np.arange(1, most + 1) / (most + 1), method="inverted_cdf"))
         edges = edges[edges < values[-1]]
     after = values[np.searchsorted(values, edges, side="right")]
     texts = [_between(low, high, dated) for low, high in zip(edges.tolist(), after.tolist(), strict=True)]
-    edges = edges[[text != "" for text in texts]]
-    found = [Condition(name, "<", text, bool(gaps.any())) for text in texts if text]
-    codes = np.searchsorted(edges, z, side="left")
-    if gaps.any():
+    found = [Condition(name, "<", text, gaps) for text in texts if text]
+    codes = np.searchsorted([days(z.value) if dated else float(z.value) for z in found], z, side="right")
+    if gaps:
         found.append(Condition(name, "!=", MISSING))
-        codes = np.where(gaps, -1, codes)
-    return np.where(codes < len(found), codes, -1), found
+    return np.where(np.isnan(z) | (codes >= len(found)), -1, codes), found
 
 
-def _names(name: str, column: Texts, most: int) -> tuple[Ints, list[Condition]]:
-    levels, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+def _names(name: str, column: Texts, most: int, rows: Ints | slice) -> tuple[Ints, list[Condition]]:
+    levels, counts = np.unique(column[rows], return_counts=True)
     chosen = np.sort(np.argsort(-counts, kind="stable")[: most if len(levels) > 1 else 0])
-    places = np.full(len(levels), -1)
-    places[chosen] = np.arange(len(chosen))
-    return places[codes], [Condition(name, "=", str(levels[i])) for i in chosen]
+    codes = np.full(len(column), -1)
+    for b, i in enumerate(chosen.tolist()):
+        codes[column == levels[i]] = b
+    return codes, [Condition(name, "=", str(levels[i])) for i in chosen]
 
 
 def _between(low: float, high: float, dated: bool) -> str:
@@ -197,180 +201,112 @@ def _between(low: float, high: float, dated: bool) -> str:
 def best_tree(cuts: Cuts, worth: Floats, use: Floats, limit: float, depth: int) -> Tree | None:
     """Return the tree with the greatest mean worth whose mean use is within a limit, `(N,A),(N,A)->`; None without one.
 
-    The search is exact up to a rounding of each number by 2^-51 N of the largest one. Among equals, a tree with fewer
+    The search is exact up to a rounding of each number by N 2^-51 of the largest one. Among equals, a tree with fewer
     cuts comes first, then the first feature, and the least cut.
 
-    Equation: max mean_i w_i(t(x_i)) over trees t of a depth of at most 2 s.t. mean_i u_i(t(x_i)) <= B. Sums over rows
-    by cut of the root and cut below give the sums of all leaves, in O(F^2 N + C^2 A) for C cuts of F features. For each
+    Equation: max mean_i w_i(t(x_i)) over trees t of a depth of at most 2 s.t. mean_i u_i(t(x_i)) <= B. Rows move from
+    one side of the root to the other, cut by cut, so that sums by cut below it take O(F^2 N A) for F features. For each
     cut of the root, the dual bound at the best price of the budget says whether it can have the best tree; if so, pairs
     of subtrees that are good enough at this price are compared.
 
     Source: Zhou, Athey & Wager 2023, offline multi-action policy learning, without a budget; the bound is ours.
     """
     rows, actions = worth.shape
-    (first, _), (second, unit) = (_even(np.broadcast_to(z, worth.shape), rows) for z in (worth, use))
-    table, found = np.hstack([first, second]), np.full(3, -1)
-    most = limit * rows * unit
-    _search(cuts.codes, cuts.starts, cuts.ordered, table, most + _ROUNDED * abs(most), depth, found)
-    if found[1] < 0:
-        return None
-    root, yes, no = found.tolist()
-    return _subtree(yes, actions) if root < 0 else Branch(root, _subtree(yes, actions), _subtree(no, actions))
+    (first, _), (second, unit) = (_even(np.broadcast_to(z, worth.shape)) for z in (worth, use))
+    table, most = np.stack([first, second], 1), limit * rows * unit
+    most += _ROUNDED * abs(most)
+    whole = _Side.of(cuts, _sums(cuts, table, np.arange(rows)))
+    nothing = _Side(np.zeros((2, actions, 1)), np.zeros((2, actions)))
+    found, best = _best_pair(whole, nothing, most, -np.inf)
+    tree = None if found is None else found[0]
+    for cut, side in _roots(cuts, table) if depth > 1 else ():
+        found, best = _best_pair(side, whole.less(side), most, best)
+        tree = tree if found is None else Branch(cut, *found)
+    return tree
 
 
-def _even(table: Floats, rows: int) -> tuple[Floats, float]:
+class _Side(NamedTuple):
+    """The sums of worth and use of the rows on one side of the root."""
+
+    left: Floats  # (2,A,C+1) where the condition of each cut below holds; at first, of no cut, 0
+    total: Floats  # (2,A)
+
+    @staticmethod
+    def of(cuts: Cuts, sums: Floats) -> _Side:
+        """Return a side by the sums of its bins, `(2,A,C+1)->`; the last one is of all its rows."""
+        left = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], 2)
+        for f in np.flatnonzero(cuts.ordered).tolist():
+            own = left[..., cuts.starts[f] + 1 : cuts.starts[f + 1] + 1]
+            np.cumsum(own, axis=2, out=own)
+        return _Side(left, sums[..., -1])
+
+    def less(self, other: _Side) -> _Side:
+        """Return the other side."""
+        return _Side(self.left - other.left, self.total - other.total)
+
+    def best(self, weight: float, price: float) -> tuple[Floats, int]:
+        """Return the worth and use, `(2)`, of the subtree with the most weight * worth - price * use; and its code."""
+        yes = weight * self.left[0] - price * self.left[1]
+        no = (weight * self.total[0] - price * self.total[1])[:, None] - yes
+        t, actions = int((yes.max(0) + no.max(0)).argmax()), len(yes)
+        a, b = int(yes[:, t].argmax()), int(no[:, t].argmax())
+        return self.left[:, a, t] + self.total[:, b] - self.left[:, b, t], (t * actions + a) * actions + b
+
+    def near(self, price: float, floor: float) -> tuple[Floats, Ints]:
+        """Return the worth and use, `(2,n)`, of subtrees with worth - price * use of at least a floor; and codes."""
+        each = self.left[:, :, None] + (self.total[..., None] - self.left)[:, None]
+        table = np.moveaxis(each, 3, 1).reshape(2, -1)
+        codes = np.flatnonzero(table[0] - price * table[1] >= floor)
+        return table[:, codes], codes
+
+    def tree(self, code: int) -> Tree:
+        """Return the subtree with a code."""
+        actions = self.total.shape[1]
+        cut, yes, no = code // actions**2 - 1, code // actions % actions, code % actions
+        return no if cut < 0 else Branch(cut, yes, no)
+
+
+def _even(table: Floats) -> tuple[Floats, float]:
     """Round numbers to multiples of a unit, so that sums of all rows are exact; the factor comes second."""
     size = float(np.abs(table).max())
-    unit = 2.0 ** (_BITS - math.ceil(math.log2(rows)) - (math.frexp(size)[1] if size else 0))
+    unit = 2.0 ** (_BITS - math.ceil(math.log2(len(table))) - (math.frexp(size)[1] if size else 0))
     return np.rint(table * unit), unit
 
 
-def _subtree(code: int, actions: int) -> Tree:
-    cut, yes, no = code // actions**2 - 1, code // actions % actions, code % actions
-    return yes if cut < 0 else Branch(cut, yes, no)
+def _roots(cuts: Cuts, table: Floats) -> Iterator[tuple[int, _Side]]:
+    """Yield every cut of the root, with the side on which its condition holds."""
+    for f, ordered in enumerate(cuts.ordered.tolist()):
+        first, last = cuts.starts[f : f + 2].tolist()
+        own, sums = cuts.codes[:, f], np.zeros((*table.shape[1:], len(cuts.conditions) + 1))
+        order = np.argsort(own, kind="stable")
+        ends = np.searchsorted(own[order], np.arange(last - first + 1)).tolist()
+        for b, cut in enumerate(range(first, last)):
+            rows = order[ends[b] : ends[b + 1]]
+            if len(rows):
+                sums = sums * ordered + _sums(cuts, table, rows)
+                yield cut, _Side.of(cuts, sums)
 
 
-@kernel
-def _search(codes: Places, starts: Ints, ordered: Bools, table: Floats, limit: float, depth: int, found: Ints) -> None:
-    """Write the cut of the root of the best tree, and the codes of both sides; -1 and one code for a depth of 1."""
-    rows, features = codes.shape
-    width, count = table.shape[1], starts[features]
-    sums, total = np.zeros((count, width)), np.zeros(width)
-    for i in range(rows):
-        _add(codes, starts, table, i, sums, total)
-    left, nothing = np.zeros((count, width)), np.zeros((0, 3))
-    _cumulate(sums, starts, ordered, left)
-    each = np.empty((_near(left, total, 0.0, -np.inf, nothing), 3))
-    _near(left, total, 0.0, -np.inf, each)
-    best = -np.inf
-    for k in range(len(each)):
-        if each[k, 1] <= limit and each[k, 0] > best:
-            best, found[1] = each[k, 0], int(each[k, 2])
-    if depth == 1:
-        return
-    order, ends, pair = np.empty(rows, np.int64), np.empty(0, np.int64), np.empty(2, np.int64)
-    part, part_total, yes, no = np.zeros((count, width)), np.zeros(width), np.zeros((count, width)), left.copy()
-    for f in range(features):
-        ends = np.zeros(starts[f + 1] - starts[f] + 1, np.int64)
-        for i in range(rows):
-            ends[codes[i, f] + 1] += 1
-        for b in range(1, len(ends)):
-            ends[b] += ends[b - 1]
-        for i in range(rows - 1, -1, -1):
-            ends[codes[i, f] + 1] -= 1
-            order[ends[codes[i, f] + 1]] = i
-        part[:], part_total[:] = 0.0, 0.0
-        for b in range(len(ends) - 1):
-            if not ordered[f]:
-                part[:], part_total[:] = 0.0, 0.0
-            last = ends[b + 2] if b + 2 < len(ends) else rows
-            for p in range(ends[b + 1], last):
-                _add(codes, starts, table, order[p], part, part_total)
-            if last == ends[b + 1]:
-                continue
-            _cumulate(part, starts, ordered, yes)
-            no[:] = left - yes
-            more = _within(yes, part_total, no, total - part_total, limit, best, pair)
-            if more > best:
-                best = more
-                found[0], found[1], found[2] = starts[f] + b, pair[0], pair[1]
-
-
-@kernel
-def _add(codes: Places, starts: Ints, table: Floats, i: int, sums: Floats, total: Floats) -> None:
-    """Add a row to the sums of its bins, and to the total."""
-    for m in range(len(total)):
-        total[m] += table[i, m]
-    for f in range(codes.shape[1]):
-        if codes[i, f] >= 0:
-            t = starts[f] + codes[i, f]
-            for m in range(len(total)):
-                sums[t, m] += table[i, m]
-
-
-@kernel
-def _cumulate(sums: Floats, starts: Ints, ordered: Bools, left: Floats) -> None:
-    """Write the sums of the rows in which each condition holds."""
-    for f in range(len(ordered)):
-        for t in range(starts[f], starts[f + 1]):
-            for m in range(sums.shape[1]):
-                left[t, m] = sums[t, m] + (left[t - 1, m] if ordered[f] and t > starts[f] else 0.0)
-
-
-@kernel
-def _choice(left: Floats, total: Floats, weight: float, price: float) -> tuple[float, float, int]:
-    """Return the worth, the use and the code of the subtree with the greatest weight * worth - price * use."""
-    n = len(total) // 2
-    top, cut, one, two = -np.inf, -1, 0, 0
-    for a in range(n):
-        z = weight * total[a] - price * total[n + a]
-        if z > top:
-            top, one, two = z, a, a
-    for t in range(len(left)):
-        yes, no, p, q = -np.inf, -np.inf, 0, 0
-        for a in range(n):
-            z = weight * left[t, a] - price * left[t, n + a]
-            if z > yes:
-                yes, p = z, a
-            z = weight * (total[a] - left[t, a]) - price * (total[n + a] - left[t, n + a])
-            if z > no:
-                no, q = z, a
-        if yes + no > top:
-            top, cut, one, two = yes + no, t, p, q
-    code = (cut + 1) * n * n + one * n + two
-    if cut < 0:
-        return total[one], total[n + one], code
-    return (
-        left[cut, one] + (total[two] - left[cut, two]),
-        left[cut, n + one] + (total[n + two] - left[cut, n + two]),
-        code,
-    )
-
-
-@kernel
-def _near(left: Floats, total: Floats, price: float, floor: float, found: Floats) -> int:
-    """Write the worth, use and code of subtrees with worth - price * use of at least a floor, and return how many."""
-    n, count = len(total) // 2, 0
-    for t in range(-1, len(left)):
-        for a in range(n):
-            for b in range(n):
-                if t < 0 and a != b:
-                    continue
-                worth, use = total[b], total[n + b]
-                if t >= 0:
-                    worth, use = worth - left[t, b] + left[t, a], use - left[t, n + b] + left[t, n + a]
-                if worth - price * use >= floor:
-                    if count < len(found):
-                        found[count, 0], found[count, 1] = worth, use
-                        found[count, 2] = (t + 1) * n * n + a * n + b
-                    count += 1
-    return count
-
-
-@kernel
-def _within(
-    yes: Floats, yes_total: Floats, no: Floats, no_total: Floats, limit: float, best: float, found: Ints
-) -> float:
-    """Write the codes of the best pair of subtrees within a limit if it is worth more than a number; the more of both.
+def _best_pair(yes: _Side, no: _Side, limit: float, best: float) -> tuple[tuple[Tree, Tree] | None, float]:
+    """Return the best pair of subtrees within a limit if it is worth more than a number, and the more of both.
 
     The price is that at which the dual bound is least. It is found where lines through two pairs, one within the limit
     and one beyond it, are no longer exceeded.
     """
-    one, other = _choice(yes, yes_total, 1.0, 0.0), _choice(no, no_total, 1.0, 0.0)
-    high, spent = one[0] + other[0], one[1] + other[1]
-    if high <= best:
-        return best
-    if spent <= limit:
-        found[0], found[1] = one[2], other[2]
-        return high
-    one, other = _choice(yes, yes_total, 0.0, 1.0), _choice(no, no_total, 0.0, 1.0)
-    low, saved = one[0] + other[0], one[1] + other[1]
+
+    def pair(weight: float, price: float) -> tuple[float, float, tuple[Tree, Tree]]:
+        (one, first), (other, second) = yes.best(weight, price), no.best(weight, price)
+        return *(one + other).tolist(), (yes.tree(first), no.tree(second))
+
+    high, spent, trees = pair(1.0, 0.0)
+    if high <= best or spent <= limit:
+        return (trees, high) if high > best else (None, best)
+    low, saved, trees = pair(0.0, 1.0)
     if saved > limit:
-        return best
+        return None, best
     while True:
         price = (high - low) / (spent - saved)
-        one, other = _choice(yes, yes_total, 1.0, price), _choice(no, no_total, 1.0, price)
-        worth, use = one[0] + other[0], one[1] + other[1]
+        worth, use, _ = pair(1.0, price)
         slack = _ROUNDED * (abs(high) + abs(price * spent) + abs(price * limit))
         if worth - price * use <= high - price * spent + slack:
             break
@@ -378,24 +314,36 @@ def _within(
             high, spent = worth, use
         else:
             low, saved = worth, use
-    bound = worth - price * use + price * limit + slack
-    floor = max(best, low)
-    if bound <= best:
-        return best
-    reach = floor - bound - slack  # how much less than the best ones subtrees may be worth
-    some, others, nothing = one[0] - price * one[1] + reach, other[0] - price * other[1] + reach, np.zeros((0, 3))
-    mine = np.empty((_near(yes, yes_total, price, some, nothing), 3))
-    _near(yes, yes_total, price, some, mine)
-    rest = np.empty((_near(no, no_total, price, others, nothing), 3))
-    _near(no, no_total, price, others, rest)
-    order = np.argsort(rest[:, 1], kind="mergesort")
-    uses, top = rest[order, 1], order.copy()
-    for k in range(1, len(top)):
-        if rest[top[k], 0] <= rest[top[k - 1], 0]:
-            top[k] = top[k - 1]
-    for i in range(len(mine)):
-        k = np.searchsorted(uses, limit - mine[i, 1], side="right") - 1
-        if k >= 0 and mine[i, 0] + rest[top[k], 0] > best:
-            best = mine[i, 0] + rest[top[k], 0]
-            found[0], found[1] = int(mine[i, 2]), int(rest[top[k], 2])
-    return best
+    reach = max(best, low) - (worth - price * use) - price * limit - 2.0 * slack
+    if reach > 0.0:
+        return None, best
+    tops = [float(z[0] - price * z[1]) for z, _ in (side.best(1.0, price) for side in (yes, no))]
+    (mine, codes), (rest, others) = (side.near(price, top + reach) for side, top in zip((yes, no), tops, strict=True))
+    order = np.argsort(rest[1], kind="stable")
+    top, at = np.maximum.accumulate(rest[0, order]), np.searchsorted(rest[1, order], limit - mine[1], "right") - 1
+    total = np.where(at >= 0, mine[0] + top[at], -np.inf)
+    i = int(total.argmax())
+    if total[i] <= best:
+        return None, best
+    j = order[int((rest[0, order] == top[at[i]]).argmax())]
+    return (yes.tree(int(codes[i])), no.tree(int(others[j]))), float(total[i])
+
+
+def _sums(cuts: Cuts, table: Floats, rows: Ints) -> Floats:
+    """Return the sums of some rows by bin and, last, of all of them, `(N,2,A),(n)->(2,A,C+1)`."""
+    found = np.zeros((*table.shape[1:], len(cuts.conditions) + 1))
+    _add(cuts.codes, cuts.starts, table, rows, found)
+    return found
+
+
+@kernel
+def _add(codes: Places, starts: Ints, table: Floats, rows: Ints, sums: Floats) -> None:
+    """Add rows to the sums of their bins, and to the last one."""
+    for i in rows:
+        for f in range(codes.shape[1] + 1):
+            if f < codes.shape[1] and codes[i, f] < 0:
+                continue
+            t = starts[f] + codes[i, f] if f < codes.shape[1] else sums.shape[2] - 1
+            for m in range(2):
+                for a in range(table.shape[2]):
+                    sums[m, a, t] += table[i, m, a]
