@@ -33,7 +33,7 @@ def errors(logs, rows=1000, rate=0.4, first=0):
 
 
 if __name__ == "__main__":
-    count, rows = (int(z) for z in (*sys.argv[1:], *("200", "1000")[len(sys.argv) - 1 :]))
+    count, rows = (int(z) for z in (*sys.argv[1:], *("400", "1000")[len(sys.argv) - 1 :]))
     t = errors(count, rows)
     mean, se = t[:, 1].mean(), t[:, 1].std() / np.sqrt(count)
     print(f"{count} logs of {rows} rows: bias {mean:+.5f} +- {se:.5f} ({mean / se:+.2f} of its errors)")

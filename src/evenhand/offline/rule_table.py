@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from evenhand.logs.checks import refusal, scope
-from evenhand.offline.policies import LOGGED, Valued
+from evenhand.offline.policies import Valued
 from evenhand.offline.results import LogResult, interval, reaches, told
 from evenhand.offline.scores import Estimate
 from evenhand.offline.value_table import Value
@@ -24,7 +24,10 @@ TREE = (
     "the mean of the objective among them. These means are of the log from which the rule was chosen, and too high."
 )
 
-STABLE = "The value is that of these rules, each of which is valued in the fold that it has not seen."
+STABLE = (
+    "Differences are by pairs of cases; that to the targeted policy is what being readable costs. The value is that of "
+    "the rules of folds, each of which is valued in the fold that it has not seen."
+)
 
 
 class Leaf(NamedTuple):
@@ -108,7 +111,7 @@ class Rules(LogResult):
         if refusal(self.checks) is None and not self.learned.doubt.any:
             first, *others = (p for p in self.values.policies[:-1] if p.policy != self.targeted)
             single = max(others, key=lambda p: p.value.value)
-            for what, other in ((LOGGED, first), (f"{single.policy!r}, the best single action", single)):
+            for what, other in (("what was logged", first), (f"{single.policy!r}, the best single action", single)):
                 brings = interval("", self.learned.less[other.policy]).words(f" {self.objective} per case")
                 yield f"Beyond {what}, it brings {brings}."
         yield f"Rules that are learned without a fold each do the same in {self.alike:.1%} of the cases."
@@ -137,13 +140,13 @@ class Rules(LogResult):
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the page: the tree, differences, budgets, constraints, and the rules of folds."""
-        leaves, *_, by_fold = self.tables()
+        leaves, _, less, *_, by_fold = self.tables()
         yield Part(title="The rule", reading=TREE, chart=charts.outline(self.steps), tables=(leaves,), text=self.rule)
         yield from (part for part in self.values.parts() if part.chart or part.title == "Constraints")
-        yield Part(title="Is it stable?", reading=STABLE, tables=(by_fold,))
+        yield Part(title="Beside other policies, and the rules of folds", reading=STABLE, tables=(less, by_fold))
 
     def reading(self) -> Iterator[str]:
-        """Yield the lines below the tables: how to read them, the result in words, and how to value the rule."""
+        """Yield the lines below the tables: how to read them, and the result in words."""
         yield from self.values.reading()
         yield "means of leaves are of the log from which the rule was chosen, and too high; its value is that of rules"
         yield "that are learned from all folds but one, and valued on that."
