@@ -72,11 +72,13 @@ def test_the_search_is_exact(seed):
 @for_each("seed", range(6))
 def test_neither_order_nor_units_change_a_tree(seed):
     cuts, worth, use = drawn(seed, rows=200)
-    tree = best_tree(cuts, worth, use, 0.4, 2)
-    order = np.random.default_rng(seed).permutation(200)
-    turned = replace(cuts, codes=np.ascontiguousarray(cuts.codes[order]))
-    assert best_tree(turned, worth[order], use[order], 0.4, 2) == tree
-    assert best_tree(cuts, 1e6 * worth, 0.01 * use, 0.004, 2) == tree
+    assert best_tree(cuts, 1e6 * worth, 0.01 * use, 0.004, 2) == best_tree(cuts, worth, use, 0.4, 2)
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 2, (100, 2)) * 1.0
+    pairs = np.repeat(rng.standard_normal((100, 2)) + 3.0 * (x.mean(1, keepdims=True) - 0.5) * [0.0, 1.0], 2, 0)
+    for order in (rng.permutation(200) for _ in range(9)):  # y has other rows than x, whose sums are the same
+        cuts = Cuts.of({"x": x.ravel()[order], "y": x[:, ::-1].ravel()[order]}, 4)
+        assert best_tree(cuts, pairs[order], NO_USE, 0.0, 1) == Branch(0, 0, 1)
 
 
 def test_a_feature_in_other_units_is_cut_at_the_same_rows():
@@ -84,6 +86,11 @@ def test_a_feature_in_other_units_is_cut_at_the_same_rows():
     one, other = (Cuts.of({"x": z}, 20) for z in (x, 1e4 * x + 7.0))
     assert len(one.conditions) == 20
     assert (one.codes == other.codes).all()
+
+
+def test_names_that_are_frequent_are_cut_first():
+    cuts = Cuts.of({"town": np.array([*"aaabbbbcc"])}, 2)
+    assert [z.value for z in cuts.conditions] == ["a", "b"]
 
 
 def test_of_equal_trees_that_with_fewer_cuts_comes_first_then_the_first_feature_and_the_least_cut():
