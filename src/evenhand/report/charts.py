@@ -78,11 +78,11 @@ def outline(steps: Sequence[Step]) -> Svg:
             if z.hue is not None:
                 parts.append(f'<circle class="dot h{z.hue % HUES}" cx="{x + 4.0:.1f}" cy="{y:.1f}" r="4.5"/>')
                 x += 14.0
-            parts.append(text(x, y + 4.0, fitting(z.words, width - x - LETTER * (len(z.note) + 1)), "label"))
+            parts.append(text(x, y + 4.0, shorten(z.words, width - x - LETTER * (len(z.note) + 1)), "label"))
             parts.append(text(width, y + 4.0, z.note, "label", "end"))
         return svg(about, width, 26.0 * len(steps) + 4.0, parts)
 
-    return both(draw)
+    return two_widths(draw)
 
 
 def intervals(found: Sequence[Interval]) -> Svg:
