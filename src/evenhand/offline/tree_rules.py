@@ -148,8 +148,9 @@ class _Search:
         Raises:
             InvalidInput: the budget is below the cost of the cheapest rule.
         """
-        worth, use = self._scores(self.crossed.tables, self.crossed.evidence.rows)
-        cuts = self._cuts(np.arange(len(worth)))
+        rows = np.arange(self.crossed.evidence.rows)
+        worth, use = self._weighted(rows, *self._scores(self.crossed.tables, len(rows)))
+        cuts = self._cuts(rows)
         found = self._best(cuts, worth, use)
         if found is None:
             least = self._cheapest(cuts, use)
@@ -186,7 +187,7 @@ class _Search:
         for path, action in cuts.leaves(tree):
             rows = np.flatnonzero(cuts.inside(path))
             value = Average.of(worth[rows, action], evidence.clusters.kept(rows)).estimate
-            where, share = cuts.words(path), len(rows) / evidence.rows
+            where, share = cuts.words(path), evidence.clusters.mean(cuts.inside(path))
             yield Leaf(where, evidence.names[action], len(rows), share, value)
 
     def _cuts(self, rows: Ints) -> Cuts:
@@ -207,11 +208,17 @@ class _Search:
         use = np.zeros((1, 1)) if self.limit is None else tables[self.limit.outcome].scores
         return worth, np.broadcast_to(use, worth.shape)
 
+    def _weighted(self, rows: Ints, worth: Floats, use: Floats) -> tuple[Floats, Floats]:
+        """Multiply numbers of some rows by their weights, which are 1 on average among them."""
+        weights = self.crossed.evidence.clusters.weights
+        own = np.ones((1, 1)) if weights is None else (weights[rows] / weights[rows].mean())[:, None]
+        return worth * own, use * own
+
     def _of(self, cuts: Cuts, parts: Mapping[int, tuple[Floats, Floats]], out: int) -> Tree:
         """Return the tree of all parts but one, the cheapest tree if the budget is below its cost in these."""
         kept = [k for k in parts if k != out]
         rows = np.concatenate([self.crossed.rows.members[k] for k in kept])
-        worth, use = (np.concatenate([parts[k][i] for k in kept]) for i in range(2))
+        worth, use = self._weighted(rows, *(np.concatenate([parts[k][i] for k in kept]) for i in range(2)))
         own = replace(cuts, codes=cuts.codes[rows])
         found = self._best(own, worth, use)
         return self._cheapest(own, use) if found is None else found
