@@ -43,6 +43,7 @@ RUN = {
     "evenhand replay hillstrom.csv --problem half.toml --replicas 10 --bootstrap 10 --out out/half": FEW,
     "evenhand replay hillstrom.csv --problem half.toml --replicas 2 --bootstrap 2": SAME,
     "evenhand value hillstrom.csv --problem examples/email.toml --for-whom --out out/value": SAME,
+    "evenhand rules hillstrom.csv --problem examples/email.toml --depth 2": SAME,
     'evenhand value hillstrom.csv --problem examples/email.toml --rule "mens where recency < 4; else none"': SAME,
     # lists of parts, and first steps
     "evenhand new": "evenhand new shop --decide 'none, call' --known 'age 18..99' --maximize 'sales 0 to 9'"
@@ -86,6 +87,7 @@ RUN = {
     "python -m tests.null_arms": "2 200",
     "python -m tests.offline.coverage 2000": "python -m tests.offline.coverage 3",
     "python -m tests.offline.estimator_errors 200": 'python -m tests.offline.estimator_errors 2 "30 actions, 900 rows"',
+    "python -m tests.offline.rule_values 400": "python -m tests.offline.rule_values 2 200",
     "python -m tests.offline.regimes 500": 'python -m tests.offline.regimes 2 "300 rows"',
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
     "python -m tests.offline.units 400": "python -m tests.offline.units 3",

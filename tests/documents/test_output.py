@@ -21,6 +21,7 @@ COMMANDS = [
     "evenhand curve hillstrom.csv --problem examples/email.toml --tolerance 0.02 --out out/curve",
     'evenhand value hillstrom.csv --problem examples/email.toml --rule "mens where recency < 4; else none"',
     "evenhand value hillstrom.csv --problem examples/email.toml --for-whom --out out/value",
+    "evenhand rules hillstrom.csv --problem examples/email.toml --depth 2",
     "evenhand assign customers.csv --problem examples/email.toml --learn-from hillstrom.csv --holdout 0.1"
     " --out assigned.csv",
 ]

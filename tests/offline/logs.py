@@ -35,12 +35,17 @@ def problem(rate=0.4, tolerance=0.05, **other):
     )
 
 
+def means_of(traits, bent=0.5):
+    """The mean outcome of every action: logistic, with an interaction that a linear model does not see."""
+    bend = bent * traits[:, :1] * traits[:, 1:2] * np.array([0.0, 1.0, -1.0])
+    return 1.0 / (1.0 + np.exp(-(traits @ SLOPES + LEVELS + bend)))
+
+
 def draw(rows, seed, *, skewed=False, stated=None, bent=0.5):
-    """Draw a log: logistic means with an interaction that a linear model does not see."""
+    """Draw a log with means as of `means_of`."""
     rng = np.random.default_rng(seed)
     traits = rng.standard_normal((rows, 4))
-    bend = bent * traits[:, :1] * traits[:, 1:2] * np.array([0.0, 1.0, -1.0])
-    means = 1.0 / (1.0 + np.exp(-(traits @ SLOPES + LEVELS + bend)))
+    means = means_of(traits, bent)
     chances = np.full((rows, 3), 1.0 / 3.0)
     if skewed:
         z = np.exp(1.2 * traits[:, :1] * np.array([1.0, 0.0, -1.0]))

@@ -33,7 +33,7 @@ FIRST = {
 
 GROUPS = {
     "begin": ("demo", "new", "systems", "completion"),
-    "ask a log of your own": ("draft", "value", "curve", "assign", "replay"),
+    "ask a log of your own": ("draft", "value", "curve", "rules", "assign", "replay"),
     "decide for real": ("serve", "pool", "token", "report", "problem", "audit", "export"),
     "change a campaign": ("switch", "pause", "resume", "end", "change", "erase"),
     "keep a campaign": ("archive", "backup", "restore", "seal"),

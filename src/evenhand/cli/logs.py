@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -41,6 +42,16 @@ What is a larger budget worth, and what does targeting bring? The value of the b
 single actions for cases drawn at random, and beside targeting that is even between groups, each with its standard
 error, and the paired differences of cases. The problem file needs a budget, such as one on a price per letter.
 """
+RULES = """\
+Which rule that people can read and check is the best? A tree of depth 2 has up to four kinds of cases, each with an
+action, and keeps to the budget of the file. The search is exact; the value of the rule is that of rules which are
+learned from a part of the log each and valued on the rest. Beside it are what was logged, single actions and the
+targeted policy, and so what being readable costs:
+
+  evenhand rules LOG.csv --problem PROBLEM.toml --depth 2
+
+The rule is printed as `evenhand value --rule` reads it, so that it can be changed by hand and valued.
+"""
 ASSIGN = """\
 Who gets what in the next list? Models of a randomised log predict what each action would bring in every case, and the
 best use of the budget over the whole list is found, evenly between groups if the problem file has a parity. The table
@@ -63,6 +74,7 @@ def add(commands: Commands) -> None:
     _add_draft(commands)
     _add_value(commands)
     _add_curve(commands)
+    _add_rules(commands)
     _add_assign(commands)
     _add_replay(commands)
 
@@ -112,6 +124,17 @@ def _add_curve(commands: Commands) -> None:
                        help="a budget per case, in place of evenly spaced ones (may be repeated)")  # fmt: skip
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
+
+
+def _add_rules(commands: Commands) -> None:
+    line = "the best rule that people can read, within a budget, from a log"
+    rules = add_command(commands, "rules", line, RULES, _rules)
+    _shared(rules)
+    add_name(rules, "that store")
+    rules.add_argument("--depth", type=int, choices=(1, 2), default=2, metavar="D",
+                       help="1 for two kinds of cases, 2 for up to four (default: 2)")  # fmt: skip
+    rules.add_argument("--cuts", type=count, default=64, metavar="C",
+                       help="values of a feature at which cases may be divided, at most (default: 64)")  # fmt: skip
 
 
 def _add_assign(commands: Commands) -> None:
@@ -273,6 +296,21 @@ def _curve(o: argparse.Namespace) -> int:
             model=_model(o),
         )
     print(found)
+    return _written([] if o.out is None else found.write(o.out, o.said))
+
+
+def _rules(o: argparse.Namespace) -> int:
+    from evenhand.core.validate import writable
+    from evenhand.offline import rules
+
+    if o.out is not None:
+        writable(o.out)
+    with Work("rules"):
+        log = source_of(o.log, o.campaign)
+        found = rules(log, o.problem, depth=o.depth, cuts=o.cuts, folds=o.folds, seed=o.seed, model=_model(o))
+    print(found)
+    again = ["evenhand", "value", str(o.log), "--problem", str(o.problem), "--rule", found.rule]
+    print(f"\nto value it, as it is or changed: {shlex.join(again)}")
     return _written([] if o.out is None else found.write(o.out, o.said))
 
 

@@ -10,10 +10,12 @@ from evenhand.offline.evidence import Evidence
 from evenhand.offline.fold_plans import FairFrontier
 from evenhand.offline.frontier import Frontier
 from evenhand.offline.outcome_models import Logistic, Regressor, RidgeByErrors, cross_fit
+from evenhand.offline.rule_table import Rules
 from evenhand.offline.saved_policies import Saved, frozen
 from evenhand.offline.scores import Estimate
 from evenhand.offline.stack import Stack
 from evenhand.offline.targeting import ForWhom, for_whom
+from evenhand.offline.tree_rules import rules
 from evenhand.offline.value_table import Value
 from evenhand.offline.values import value
 
@@ -29,6 +31,7 @@ __all__ = [
     "Plan",
     "Regressor",
     "RidgeByErrors",
+    "Rules",
     "Saved",
     "Stack",
     "Value",
@@ -39,6 +42,7 @@ __all__ = [
     "from_bandit_feedback",
     "frozen",
     "plan",
+    "rules",
     "to_bandit_feedback",
     "value",
 ]

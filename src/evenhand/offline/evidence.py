@@ -236,6 +236,11 @@ class Evidence:
         q = self._predicted(models, fold, other)
         return self._tables(q, q, known)
 
+    def scores_apart(self, models: Models, fold: int, other: int) -> dict[str, Tables]:
+        """Predict and score the rows of a fold by models that have not seen another one either."""
+        order, q = models.members[fold], self._predicted(models, fold, other)
+        return self._tables(q, self._scored(q, order), self.known if len(self.known) == 1 else self.known[order])
+
     def predict(
         self, features: Floats, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
     ) -> dict[str, Tables]:
@@ -260,7 +265,7 @@ class Evidence:
 
     def _scored(self, q: Sequence[Floats], order: Ints) -> list[Floats]:
         """Correct predictions of rows in some order by the logged outcomes, `(N,A) each,(N)->(N,A) each`."""
-        actions, rows, found = self.actions[order], np.arange(self.rows), list[Floats]()
+        actions, rows, found = self.actions[order], np.arange(len(order)), list[Floats]()
         for m, each in enumerate(q):
             own = scores(each, actions, self.propensities[order], self.outcomes[order, m])
             free = self.problem.free[actions, m]

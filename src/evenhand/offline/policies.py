@@ -145,23 +145,31 @@ def policies_of(crossed: Crossed) -> Unasked:
         return Unasked(found, {}, ())
     rate, outcome = (0.0, None) if limit is None else (limit.rate, limit.outcome)
     try:
-        own, moved = next(_planned(crossed, rate, outcome))
+        own, moved = next(targeted(crossed, rate, outcome))
     except InvalidInput as error:  # such as averages outside of the domain, which every row of the table then has
         return Unasked(found, {}, (f"no {name!r}: {error}",))
     return Unasked(found | {name: own.probabilities(count)}, {name: moved}, ())
 
 
-def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tuple[Parted, dict[str, FoldMoves]]]:
+def targeted(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tuple[Parted, dict[str, FoldMoves]]]:
     """Yield the targeted policy, and by how much folds move it."""
-    evidence, names = crossed.evidence, crossed.evidence.problem.objective.outcomes
-    order, logged, weights = crossed.rows.order, evidence.used(names), crossed.weights_dealt
-    tables = [crossed.tables_dealt[name].scores for name in names]
+    for own, totals in crossed.plans(best([rate]), outcome, moved_tables(crossed)):
+        yield own, fold_moves(crossed, totals)
+
+
+def moved_tables(crossed: Crossed) -> list[Floats]:
+    """Return the tables whose totals say by how much folds move a policy, of the rows one fold after the other."""
+    names, order, weights = crossed.evidence.problem.objective.outcomes, crossed.rows.order, crossed.weights_dealt
+    logged, tables = crossed.evidence.used(names), [crossed.tables_dealt[name].scores for name in names]
     tables += [weights * logged[name][order, None] for name in names]
-    counted = [crossed.clusters_dealt.times(table) for table in (*tables, weights)]
-    for own, totals in crossed.plans(best([rate]), outcome, counted):
-        each = list(moves(totals, evidence.rows))
-        pairs = zip(each[: len(names)], each[len(names) : -1], strict=True)
-        yield own, {name: FoldMoves(*pair, each[-1]) for name, pair in zip(names, pairs, strict=True)}
+    return [crossed.clusters_dealt.times(table) for table in (*tables, weights)]
+
+
+def fold_moves(crossed: Crossed, totals: Floats) -> dict[str, FoldMoves]:
+    """Return by how much folds move a policy, by outcome, from the totals of `moved_tables`, `(M,K,K)->`."""
+    names, each = crossed.evidence.problem.objective.outcomes, list(moves(totals, crossed.evidence.rows))
+    pairs = zip(each[: len(names)], each[len(names) : -1], strict=True)
+    return {name: FoldMoves(*pair, each[-1]) for name, pair in zip(names, pairs, strict=True)}
 
 
 def probabilities(name: str, policy: Asked, evidence: Evidence) -> Floats:

@@ -25,7 +25,7 @@ from evenhand.logs.problem_file import Stated
 from evenhand.logs.units import MISSING
 from evenhand.offline.cautions import doubts, idle, support, unjudged
 from evenhand.offline.curve_policies import beside
-from evenhand.offline.estimators.base import all_estimators, columns_of
+from evenhand.offline.estimators.base import FoldMoves, all_estimators, columns_of
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fold_plans import Crossed
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
@@ -201,7 +201,7 @@ def value(
     >>> [(p.policy, round(p.value.value, 2)) for p in found.policies]
     [('as logged', 0.25), ('all none', 0.0), ('all letter', 0.5), ('letter where likes = yes; else none', 0.5)]
     """
-    names, by = columns_of(estimators), all_estimators()
+    names = columns_of(estimators)
     evidence = evidence_of(log, problem)
     check_seed(seed)
     asked = {rule: policy_of(rule, evidence) for rule in rules}
@@ -211,29 +211,44 @@ def value(
         asked[name] = probabilities(name, policy, evidence)
     out = None if out is None else writable(file("out", out))
     crossed = Crossed(evidence, folds, seed, model)
-    tables, unasked, budgets = crossed.tables, policies_of(crossed), limits(evidence)
+    unasked = policies_of(crossed)
     for name in asked.keys() & unasked.policies.keys():
         raise InvalidInput("policies", "names that no other policy of the table has", name)
-    all_policies = unasked.policies | asked
-    each, doubted = list[Weighed](), doubts(evidence, all_policies)
+    found = value_of(crossed, unasked.policies | asked, unasked.moved, unasked.notes, names)
+    if out is not None:
+        found.write(out)
+    return found
+
+
+def value_of(
+    crossed: Crossed,
+    policies: Mapping[str, Floats],
+    moved: Mapping[str, Mapping[str, FoldMoves]],
+    notes: tuple[str, ...],
+    estimators: tuple[str, ...],
+) -> Value:
+    """Return the table of some policies beside what was logged, `(N,A)` each; those of folds with how these move."""
+    evidence, tables, budgets = crossed.evidence, crossed.tables, limits(crossed.evidence)
+    by = all_estimators()
+    each, doubted = list[Weighed](), doubts(evidence, policies)
     if not {*evidence.problem.objective.outcomes} & {*evidence.problem.learned}:  # what is known is no guess
         doubted = {name: doubt._replace(missing=0.0) for name, doubt in doubted.items()}
-    with Work("weighing", "policy", 1 + len(all_policies)) as work:
-        for one in valued(evidence, tables, all_policies, unasked.moved, doubted, {n: by[n] for n in names}):
+    with Work("weighing", "policy", 1 + len(policies)) as work:
+        for one in valued(evidence, tables, policies, moved, doubted, {n: by[n] for n in estimators}):
             each.append(one)
             work.update()
-    found = Value(
+    return Value(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
         policies=tuple(z.policy for z in each),
-        bands=Bands(reach([z.value for z in each], seed, 0), reach([z.beyond for z in each], seed, 1)),
+        bands=Bands(reach([z.value for z in each], crossed.seed, 0), reach([z.beyond for z in each], crossed.seed, 1)),
         limits=budgets,
-        estimators=names,
+        estimators=estimators,
         rows=evidence.rows,
         clusters=Counted.of(evidence.cluster),
-        folds=folds,
-        seed=seed,
+        folds=crossed.folds,
+        seed=crossed.seed,
         checks={
             **evidence.checks,
             "support": support(doubted),
@@ -245,12 +260,9 @@ def value(
         notes=(
             *evidence.left_out,
             *evidence.notes,
-            *stack_notes(evidence, model),
-            *unasked.notes,
+            *stack_notes(evidence, crossed.model),
+            *notes,
             *beside(evidence),
             *unjudged(evidence),
         ),
     )
-    if out is not None:
-        found.write(out)
-    return found

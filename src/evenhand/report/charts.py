@@ -50,6 +50,41 @@ class Course(NamedTuple):
     hue: int = 0
 
 
+class Step(NamedTuple):
+    """A line of an outline; one with a colour has a dot."""
+
+    depth: int  # of the lines that it belongs to
+    words: str
+    note: str = ""
+    hue: int | None = None
+
+
+def outline(steps: Sequence[Step]) -> Svg:
+    """Draw lines that belong to each other, each below the one that it belongs to.
+
+    >>> outline([Step(0, "age < 40"), Step(1, "letter", "31 %", 0)]).count("dot h0")
+    2
+    """
+    about = "; ".join(f"{z.words} {z.note}".strip() for z in steps)
+
+    def draw(width: float) -> Svg:
+        parts, above = list[str](), dict[int, float]()
+        for i, z in enumerate(steps):
+            x, y = 24.0 * z.depth + 8.0, 26.0 * i + 15.0
+            above[z.depth] = y
+            if z.depth:
+                parts.append(line("grid", x - 16.0, above[z.depth - 1] + 9.0, x - 16.0, y))
+                parts.append(line("grid", x - 16.0, y, x - 4.0, y))
+            if z.hue is not None:
+                parts.append(f'<circle class="dot h{z.hue % HUES}" cx="{x + 4.0:.1f}" cy="{y:.1f}" r="4.5"/>')
+                x += 14.0
+            parts.append(text(x, y + 4.0, shorten(z.words, width - x - LETTER * (len(z.note) + 1)), "label"))
+            parts.append(text(width, y + 4.0, z.note, "label", "end"))
+        return svg(about, width, 26.0 * len(steps) + 4.0, parts)
+
+    return two_widths(draw)
+
+
 def intervals(found: Sequence[Interval]) -> Svg:
     """Draw a dot per number with its interval, against 0; an interval that leaves out 0 is coloured.
 
