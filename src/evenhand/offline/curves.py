@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from evenhand.core.catalogue import named
@@ -21,7 +22,10 @@ from evenhand.offline.curve_policies import (
     cheapest_of,
     doubtful,
     grid,
+    ignored,
+    is_parity,
     limit_of,
+    others_of,
     planned,
     single,
     singles,
@@ -30,13 +34,15 @@ from evenhand.offline.curve_policies import (
 )
 from evenhand.offline.curve_table import Curve
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fold_plans import Crossed, best, even
+from evenhand.offline.fold_plans import Crossed, best, even, fixed_limits, parity, program
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
+from evenhand.offline.planned_policies import worth_of_limits
 from evenhand.offline.policies import limits
 from evenhand.offline.results import Counted
 from evenhand.report.quantities import objective_name
 
 POINTS = 20  # budgets of a curve by default
+_APART = 0.02  # of the range of budgets: how far the first one is above the least that other limits need
 
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
@@ -105,11 +111,17 @@ def curve(
     if fair_ones:
         evidence.refuse_weights("curve with a parity")
     crossed = Crossed(evidence, folds, seed, model)
-    plan = next(crossed.own(best([limit.rate]), limit.outcome)).probabilities(len(evidence.names))
-    doubted = doubts(evidence, {TARGETED: plan} | singles(evidence))
+    others = [s for s in others_of(evidence, limit) if not is_parity(evidence, s, limit.outcome)]
+    fixed = fixed_limits(evidence, others) if others else None
+    least, most = crossed.least(limit.outcome, fixed), crossed.enough(limit.outcome, fixed)
+    if fixed is not None and not isinstance(budgets, Sequence):  # where limits leave no choice, prices have no bound
+        least += _APART * (most - least)
+    at = grid(budgets, least, most, limit.rate)
+    targeted = best if fixed is None else partial(program, fixed, limit.outcome)
+    (first,) = crossed.own(targeted([limit.rate if fixed is None else max(limit.rate, least)]), limit.outcome)
+    doubted = doubts(evidence, {TARGETED: first.probabilities(len(evidence.names))} | singles(evidence))
     checks = _checks(crossed, limit, doubted)
-    at = grid(budgets, crossed.least(limit.outcome), crossed.enough(limit.outcome), limit.rate)
-    policies = {TARGETED: planned(crossed, best(at), limit.outcome)}
+    policies = {TARGETED: planned(crossed, targeted(at), limit.outcome)}
     dealt, cost = crossed.dealt, crossed.cost_dealt(limit.outcome)
     start = cheapest_of(dealt, cost)
     for i, action in enumerate(evidence.names):
@@ -117,7 +129,13 @@ def curve(
             policies[f"only {action}"] = single(i, start, dealt, at, cost)
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
-        policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
+        groups = evidence.groups[by]
+        fair = (
+            even(at, groups, tolerance)
+            if fixed is None
+            else program(parity(fixed, groups, tolerance), limit.outcome, at)
+        )
+        policies[name] = planned(crossed, fair, limit.outcome)
     clusters = crossed.clusters_dealt
     order = crossed.rows.order
     events = [z for name, z in crossed.occurrences_dealt.items() if name in evidence.problem.objective.outcomes]
@@ -143,8 +161,9 @@ def curve(
         notes=(
             *evidence.left_out,
             *evidence.notes,
-            *beside(evidence),
-            *_ignored(evidence, limit, {by for by, _ in fair_ones}),
+            *ignored(evidence),
+            *beside(others, limit),
+            *worth_of_limits(TARGETED, first, objective_name(evidence.problem)),
         ),
     )
     if out is not None:
@@ -160,12 +179,3 @@ def _checks(crossed: Crossed, limit: Limit, found: Mapping[str, Doubt]) -> Check
         "support": support(found),
         "budget": idle(aim.worth, crossed.tables_dealt, limits(evidence), clusters) if aim.linear else None,
     }
-
-
-def _ignored(evidence: Evidence, limit: Limit, groupings: set[str]) -> Iterator[str]:
-    """Say which constraints of the problem no line keeps."""
-    for s in evidence.problem.stated:
-        is_budget = s.spends and s.outcome == limit.outcome and s.by is None
-        is_parity = not s.spends and s.outcome == limit.outcome and s.by in groupings and s.constraint.worst == "high"
-        if not is_budget and not is_parity:
-            yield f"no line keeps to: {s.constraint.label}"

@@ -24,7 +24,7 @@ from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.logs.units import MISSING
 from evenhand.offline.cautions import doubts, idle, support, unjudged
-from evenhand.offline.curve_policies import beside
+from evenhand.offline.curve_policies import ignored
 from evenhand.offline.estimators.base import all_estimators, columns_of
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fold_plans import Crossed
@@ -241,7 +241,7 @@ def value(
             else idle(evidence.worth(tables).predicted, tables, budgets, evidence.clusters),
             "objective": next((z.policy.trouble for z in each if z.policy.trouble is not None), None),
         },
-        notes=(*evidence.left_out, *evidence.notes, *unasked.notes, *beside(evidence), *unjudged(evidence)),
+        notes=(*evidence.left_out, *evidence.notes, *unasked.notes, *ignored(evidence), *unjudged(evidence)),
     )
     if out is not None:
         found.write(out)
