@@ -26,7 +26,7 @@ OUTCOMES = (
     Outcome("cents", known={"small": 1.0, "large": 2.0}),
     Outcome("paper", known={"large": 1.0, "small": 0.2}),
 )
-LIMITS = (Budget("cents", rate=0.6), Budget("paper", rate=0.12), Floor("visit", rate=0.33))
+LIMITS = (Budget("cents", rate=0.5), Budget("paper", rate=0.14), Floor("visit", rate=0.31))
 
 
 def stated(*subject_to, **other):
@@ -127,9 +127,9 @@ def truth(log, crossed, traits):
 
 def within(worth, seen):
     limits = [
-        Resource.budget(COSTS[None], 0.6),
-        Resource.budget(PAPER[None], 0.12),
-        Resource.of_groups(-seen, None, np.ones((1, 1)), np.array([-0.33])),
+        Resource.budget(COSTS[None], 0.5),
+        Resource.budget(PAPER[None], 0.14),
+        Resource.of_groups(-seen, None, np.ones((1, 1)), np.array([-0.31])),
     ]
     return np.eye(3)[allocate(worth, limits, np.arange(len(worth)), free=500).actions]
 
