@@ -340,7 +340,8 @@ class Crossed:
         """
         if fixed is None:
             return max(float(own.min(1).mean()) for own in self.rows.runs.of(self.counted[outcome].predicted))
-        return max(_least(fold, fixed(fold)) for fold in self._folds(outcome))
+        every = ((fold, np.zeros((len(fold.rows), 1)) - fold.cost) for fold in self._folds(outcome))
+        return max(-allocate_named(less, fixed(fold), np.arange(len(less))).value for fold, less in every)
 
     def enough(self, outcome: str, fixed: Fixed | None = None) -> float:
         """Return the budget beyond which more money is worth nothing in any fold, by predictions."""
@@ -488,12 +489,6 @@ def program(fixed: Fixed, outcome: str | None, budgets: Sequence[float]) -> Plan
             yield fold.aim.best(best_plan)
 
     return plan
-
-
-def _least(fold: Fold, bounds: list[Bound]) -> float:
-    """Return the least average cost within limits."""
-    cost = np.repeat(fold.cost, len(fold.rows), 0) if len(fold.cost) == 1 else fold.cost
-    return -allocate_named(-cost, bounds, np.arange(len(cost))).value
 
 
 def _evenly(cost: Floats, groups: Ints, budget: float, tolerance: float, worth: Floats) -> FairPoint:
