@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.offline import Frontier
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_plans import best
+from evenhand.offline.fold_plans import Fold, best
 from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import RidgeByErrors, predicted
 from evenhand.offline.scores import Estimate, Z, blocks, reach, scores
@@ -38,7 +38,7 @@ def covered(logs):
         log = draw(ROWS, 5000 + seed, skewed=True).evidence
         q = model(log.features)
         aim = Aim.summed(Tables(q, scores(q, log.actions, log.propensities, log.outcomes[:, 0])))
-        plans = best(BUDGETS)(aim, COSTS[None], np.arange(ROWS))
+        plans = best(BUDGETS)(Fold(aim, COSTS[None], {}, np.arange(ROWS)))
         ats = [aim.at(plan, Tables(COSTS[None], COSTS[None])) for plan in plans]
         off = [abs(at.value - v) / Estimate.of(at.psi, at.value).se for at, v in zip(ats, truth, strict=True)]
         together += max(off) <= reach([blocks(at.psi, np.arange(ROWS)) for at in ats], seed, 0)

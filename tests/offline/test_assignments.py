@@ -3,7 +3,6 @@
 import csv
 import itertools
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,27 +194,22 @@ def test_a_list_is_written_as_it_came_with_its_actions(tmp_path, capsys):
     assert {row["probability"] for row in rows} <= {"0.9333333333", "0.03333333333"}
 
 
-def test_a_plan_within_several_budgets_is_valued_as_the_page_says(tmp_path, monkeypatch, capsys):
-    _, problem = files(tmp_path, BUDGET + SECOND)
-    head, *rows = (tmp_path / "log.csv").read_text().splitlines()
-    assert rows[0].split(",")[2:] == ["no", rows[0][-1]]  # in turn, so that halves are of blocks of three rows
-    for name, k in (("first", 0), ("second", 1)):
-        half = [row for i, row in enumerate(rows) if i // 3 % 2 == k]
-        (tmp_path / f"{name}.csv").write_text("\n".join([head, *half, ""]))
-    monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs" / "from-a-log.md").read_text(encoding="utf-8")
-    (block,) = (z.split("```")[0] for z in page.split("```python no-run\n")[1:] if "within all budgets" in z)
-    exec(block, {})
-    said = capsys.readouterr().out.splitlines()
-    told = "note: 'targeted' keeps to the budget on 'post' alone, and not to that on 'fuel': to target within"
-    assert sum(line.startswith(told) for line in said) == 1
-    assert not [line for line in said if line.startswith("note: 'within all budgets' uses")]
-    assert [line for line in said if line.startswith("note: 'targeted, post 0.4' uses")]
-    used = next(line for line in said if line.startswith("within all budgets")).split()[-2:]
-    assert [float(z) <= most for z, most in zip(used, (0.4, 0.05), strict=True)] == [True, True]
-    assert any(line.startswith(told) for line in str(curve(tmp_path / "log.csv", problem, budgets=2)).splitlines())
+def test_values_and_curves_are_of_plans_within_several_budgets(tmp_path):
+    _, problem = files(tmp_path, BUDGET + SECOND.replace("0.05", "0.002"))
+    said = str(value(tmp_path / "log.csv", problem)).splitlines()
+    assert not [line for line in said if line.startswith("note: 'targeted, all limits' uses")]
+    worth = next(line for line in said if line.startswith("note: one more unit of a limit is predicted to bring"))
+    assert re.search(
+        r"'targeted, all limits' so much sale: [.0-9]+ for the budget of post; [.0-9]+ for the budget", worth
+    )
+    used = next(line for line in said if line.startswith("targeted, all limits")).split()[-2:]
+    assert [float(z) <= most for z, most in zip(used, (0.4, 0.002), strict=True)] == [True, True]
+    lines = str(curve(tmp_path / "log.csv", problem, budgets=2)).splitlines()
+    assert (
+        "note: 'targeted' and fair lines keep also to fuel per round; the others to the budget on post alone" in lines
+    )
     problem.write_text(HEAD + BUDGET)
-    assert "keeps to the budget on" not in str(value(tmp_path / "log.csv", problem))
+    assert "all limits" not in str(value(tmp_path / "log.csv", problem))
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "log.csv", "problem.toml"])
@@ -389,13 +383,13 @@ def test_parities_that_no_policy_keeps(tmp_path):
         (
             DEMANDS["floor"].replace("0.08", "0.2"),
             120.0,
-            "no list keeps to the budget of post (0.6 per case is what the others allow) and fuel per case, at "
+            "no plan keeps to the budget of post (0.6 per case is what the others allow) and fuel per case, at "
             "least 0.2 (0.133333 per case is what the others allow)",
         ),
         (
             DEMANDS["ratio"].replace("2.1", "0.1") + DEMANDS["floors"].replace("0.48", "0.1"),
             None,
-            "no list keeps to least post by town, at least 0.1 and post / sale, at most 0.1",
+            "no plan keeps to least post by town, at least 0.1 and post / sale, at most 0.1",
         ),
     ],
 )

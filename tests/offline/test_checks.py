@@ -104,7 +104,7 @@ def test_a_budget_is_not_judged_without_the_others():
 
 def test_a_curve_does_not_judge_its_budget_without_the_others(log):
     """The best policy uses few cents without a budget, but brings more sales than the other one allows."""
-    both = replace(log, problem=problem(subject_to=(Budget("cents", rate=1.9), Budget("sale", rate=0.05))))
+    both = replace(log, problem=problem(subject_to=(Budget("cents", rate=1.9), Budget("sale", rate=0.25))))
     assert curve(both, budgets=3).checks["budget"] is None
     alone = replace(log, problem=problem(subject_to=(Budget("cents", rate=1.9),)))
     assert curve(alone, budgets=3).checks["budget"] is not None

@@ -11,7 +11,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, Frontier, RidgeByErrors, curve, value
 from evenhand.offline.curve_policies import cheapest_of, planned, single
-from evenhand.offline.fold_plans import Crossed, best
+from evenhand.offline.fold_plans import Crossed, Fold, best
 from evenhand.offline.outcome_models import folds_of
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Budget, Floor, Parity
@@ -111,7 +111,7 @@ def test_batches_of_bootstraps_are_those_of_rows_drawn_again(log):
         brought = np.zeros(2)
         for fold in crossed.rows.members:
             part = crossed.aim.part(np.repeat(fold, counts[k, fold].astype(int)))
-            plans = best(budgets)(part, use.predicted, np.arange(part.rows))
+            plans = best(budgets)(Fold(part, use.predicted, {}, np.arange(part.rows)))
             brought += [plan.of(part.tables[0].scores).sum() for plan in plans]
         assert one[k].tolist() == pytest.approx((brought / 4000).tolist(), rel=1e-9)
         again = crossed.aim.part(np.repeat(np.arange(4000), counts[k].astype(int)))
@@ -158,9 +158,9 @@ def test_a_tolerance_that_does_not_bind_changes_nothing(log):
 
 
 def test_constraints_that_no_line_keeps_are_said(log):
-    stated = problem(subject_to=(Budget("cents", rate=0.4), Floor("sale", rate=0.1)))
+    stated = problem(subject_to=(Budget("cents", rate=0.4), Floor("sale", total=10.0, per=100)))
     found = curve(replace(log, problem=stated), budgets=(0.4,))
-    assert "note: no line keeps to: sale per round" in str(found)
+    assert "note: no plan keeps to: sale per round" in str(found)
 
 
 def test_budgets_go_to_where_money_is_worth_nothing(log):

@@ -10,7 +10,7 @@ from evenhand.offline import Frontier, RidgeByErrors, value
 from evenhand.offline.curve_policies import planned
 from evenhand.offline.estimators.snips import normalised
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_plans import Crossed, best, even
+from evenhand.offline.fold_plans import Crossed, Fold, best, even
 from evenhand.offline.frontier import _order
 from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Asked, Sums, by_sums, fold_models, folds_of, predicted
@@ -57,7 +57,7 @@ def by_hand(log, planner, outcome, tables):
     for j, rows in enumerate(members):
         for k in range(FOLDS):
             known = apart(log, j, k)
-            plans = planner(Aim.of(log, known, len(rows)), known[outcome].predicted, rows)
+            plans = planner(Fold(Aim.of(log, known, len(rows)), known[outcome].predicted, known, rows))
             pieces.append([[plan.of(t if len(t) == 1 else t[rows]).sum() for t in tables] for plan in plans])
     return np.moveaxis(np.array(pieces), 0, 2).reshape(-1, len(tables), FOLDS, FOLDS)
 
@@ -118,7 +118,7 @@ def test_errors_by_weights_have_what_folds_move_of_the_weights():
         for j, rows in enumerate(Crossed(log, FOLDS, SEED).rows.members):
             for k in range(FOLDS):
                 known = apart(log, j, k)
-                (plan,) = best([0.4])(Aim.of(log, known, len(rows)), known["cents"].predicted, rows)
+                (plan,) = best([0.4])(Fold(Aim.of(log, known, len(rows)), known["cents"].predicted, known, rows))
                 scored[j, k, rows] = (plan.probabilities(3) * sale.scores[rows]).sum(1)
                 w[j, k, rows] = plan.probabilities(3)[np.arange(len(rows)), played[rows]] / log.propensities[rows]
         own = np.einsum("jji->i", w)

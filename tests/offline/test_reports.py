@@ -47,7 +47,7 @@ def test_headlines_of_values_without_a_policy_within_the_budget(log):
     assert found.summary().startswith(f"{found.headline()}. {allowed} What was logged brought ")
     free = replace(found, limits={})
     best = max(found.policies, key=lambda p: p.value.value)
-    assert free.headline().startswith(f"{best.policy!r} is worth the most of 5 policies")  # none is beyond a budget
+    assert free.headline().startswith(f"{best.policy!r} has the highest value of 6 policies")  # none is beyond a budget
     self_contained(free.page().html())
 
 

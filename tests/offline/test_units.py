@@ -23,9 +23,10 @@ from evenhand.offline.outcome_models import RidgeByErrors
 from evenhand.offline.planned_policies import Parted, moves
 from evenhand.offline.scores import weights
 from evenhand.offline.targeting import standard_errors
+from evenhand.problem import Budget
 from evenhand.replay import draft, read_log, replay_log
 from tests.offline.hall import confidence_of, interval_of
-from tests.offline.logs import draw
+from tests.offline.logs import draw, problem
 from tests.offline.units import PROBLEM, RATE, WORLDS, World, log_of, measured, replayed, truths, written
 
 
@@ -148,7 +149,8 @@ def test_a_log_that_was_joined_to_itself_knows_no_more_than_once():
     for one, two, three in zip(once.lines, twice.lines, honest.lines, strict=True):
         assert three.value[0].se == pytest.approx(one.value[0].se, rel=0.03)
         assert two.value[0].se == pytest.approx(one.value[0].se / math.sqrt(2), rel=0.1)
-    once, honest = value(log), value(told)
+    budget = problem(subject_to=(Budget("cents", rate=0.4),))
+    once, honest = (value(replace(z, problem=budget)) for z in (log, told))
     assert honest.bands.value == pytest.approx(once.bands.value, abs=0.05)
     assert [p.doubt.cases for p in honest.policies] == pytest.approx([p.doubt.cases for p in once.policies])
 

@@ -144,7 +144,16 @@ def test_values_against_the_truth():
     assert valued(found, "as logged").value.value == log.outcomes.mean()
     assert valued(found, "all large").used["cents"].value == 2.0
     assert [p.policy for p in found.policies] == [
-        *("as logged", "all none", "all small", "all large", "targeted, cents 0.4", rule, "even")
+        *(
+            "as logged",
+            "all none",
+            "all small",
+            "all large",
+            "targeted, cents 0.4",
+            "targeted, all limits",
+            rule,
+            "even",
+        )
     ]
     targeted = valued(found, "targeted, cents 0.4")
     assert targeted.used["cents"].value == pytest.approx(0.4)

@@ -9,7 +9,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.logs.clusters import Clusters
 from evenhand.offline import Evidence, assign, for_whom, to_bandit_feedback
 from evenhand.offline.curve_policies import planned
+from evenhand.offline.evidence import Tables
 from evenhand.offline.fold_plans import Crossed, best
+from evenhand.offline.limits import Population, bounds_of, demands_of
 from evenhand.offline.outcome_models import RidgeByErrors, Sums
 from evenhand.offline.policies import policies_of
 
@@ -71,7 +73,14 @@ def test_rows_that_count_several_times_are_clusters_of_that_many_rows():
     several = log.take(pa.array(rows))
     asked = {"rules": [RULE], "estimators": ("sndr", "mrdr"), "model": linear}
     one, other = eh.value(log, WEIGHTED, **asked), eh.value(several, PROBLEM | {"cluster": "who"}, **asked)
-    assert [p.policy for p in one.policies] == ["as logged", "all none", "all letter", "targeted, cost 0.3", RULE]
+    assert [p.policy for p in one.policies] == [
+        "as logged",
+        "all none",
+        "all letter",
+        "targeted, cost 0.3",
+        "targeted, all limits",
+        RULE,
+    ]
     for p, q in zip(one.policies, other.policies, strict=True):
         rel = 1e-4 if p.policy.startswith("targeted") else 1e-9  # of equal rows some may get the letter
         assert p.value.pair == pytest.approx(q.value.pair, rel=rel), p.policy
@@ -81,6 +90,23 @@ def test_rows_that_count_several_times_are_clusters_of_that_many_rows():
         for k, other_k in zip(p.kept, q.kept, strict=True):
             assert k.used.pair == pytest.approx(other_k.used.pair, rel=10 * rel, abs=1e-9)
         assert p.doubt.cases == pytest.approx(q.doubt.cases, rel=rel)
+
+
+def test_limits_by_group_count_rows_by_weights():
+    log = drawn(900, 2)
+    n = log["n"].to_numpy() * np.where(log["area"].to_numpy(zero_copy_only=False) == "north", 3.0, 1.0)
+    log, rows = log.set_column(6, "n", pa.array(n)), np.repeat(np.arange(900), n.astype(int))
+    read = (Evidence.read(log, WEIGHTED), Evidence.read(log.take(pa.array(rows)), PROBLEM))
+    own, prices = np.random.default_rng(0).random(900), np.arange(4.0)
+    used = list[tuple[np.ndarray, np.ndarray]]()
+    for evidence, weights, use in zip(read, (n / n.mean(), None), (own * n / n.mean(), own[rows]), strict=True):
+        table = np.column_stack([np.zeros(len(use)), use])
+        some = Population({"cost": Tables(table, table)}, evidence.groups, weights)
+        ((_, resource),) = bounds_of(evidence, demands_of(evidence.problem).averages, some)
+        found = resource.influence(use, prices)
+        used.append((resource.summed(use) / len(use), found / (1.0 if weights is None else weights)))
+    assert used[0][0] == pytest.approx(used[1][0])
+    assert used[0][1][rows] == pytest.approx(used[1][1])
 
 
 def test_plans_count_rows_by_weights():

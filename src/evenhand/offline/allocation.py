@@ -15,16 +15,17 @@ from evenhand.planning.moments import Block, Memory, Terms
 from evenhand.planning.program import largest
 from evenhand.planning.smoothed_dual import minimise, scale_of
 
-_FREE = 2_000  # cases about which the first program decides
+FREE = 2_000  # cases about which the first program decides
 _SAMPLE, _GROWS = 20_000, 8  # cases from which the first prices are, and by how much samples grow
 _MIXED = 100  # cases that are undecided when prices are smoothed least
 _HOTTEST, _FALL = 0.3, 0.25  # the first temperature of smoothed prices, and the factor from one to the next
 _STEPS = 30  # passes of Newton's method at each
 _PENALTIES = (1e4, 1e8)  # for a unit beyond a limit: of the largest worth, for the largest use of one case
 _PASSES = 40
-_EXACT = 1e-9  # of the largest worth, per case: how far the optimum may be away
+_EXACT = 1e-11  # of the largest worth, per case: how far the optimum may be away
 _MORE = 1e-6  # of the largest use of a case, beyond limits: so that prices are those of more, also of nothing
 _WITHIN = 1e-9  # of the largest use, per case: sums are rounded
+_SWEEPS = 10  # over the cases with a lottery, for whole actions that keep to the limits
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,6 +40,8 @@ class Resource:
         factor: `(M,G)` of the cases of each group in each limit.
         groups: `(N)` the group of every case; None if there is one.
         units: `(M)` the largest use of one case, with its factor; 1 where there is none.
+        shared: `(M,G)` the part of the factor that is divided by the share of the group among all cases.
+        weights: `(N)` how many cases each one counts as, which its use has already; None if it is one.
     """
 
     use: Floats
@@ -46,6 +49,8 @@ class Resource:
     factor: Floats
     groups: Ints | None
     units: Floats
+    shared: Floats | None = None
+    weights: Floats | None = None
 
     @staticmethod
     def budget(use: Floats, most: float) -> Resource:
@@ -57,21 +62,25 @@ class Resource:
     def parity(use: Floats, groups: Ints, tolerance: float) -> Resource:
         """Limit how far the average use of each group is from that of all, in both directions."""
         sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
-        apart = np.diag(len(groups) / sizes[1]) - 1.0
-        both = np.concatenate([apart, -apart])
-        most, units = np.full(len(both), tolerance), largest(both) * _largest(use)
-        return Resource(use=use, most=most, factor=both, groups=sizes[0], units=units)
+        shared = np.diag(len(groups) / sizes[1])
+        both = np.concatenate([shared - 1.0, 1.0 - shared])
+        most = np.full(len(both), tolerance)
+        return Resource.of_groups(use, sizes[0], both, most, np.concatenate([shared, -shared]))
 
     @staticmethod
-    def of_groups(use: Floats, groups: Ints | None, factor: Floats, most: Floats) -> Resource:
+    def of_groups(
+        use: Floats, groups: Ints | None, factor: Floats, most: Floats, shared: Floats | None = None
+    ) -> Resource:
         """Limit sums of the use by group, with a factor of each group in each limit, `(N or 1,A),(N),(M,G),(M)->`."""
-        return Resource(use=use, most=most, factor=factor, groups=groups, units=largest(factor) * _largest(use))
+        units = largest(factor) * _largest(use)
+        return Resource(use=use, most=most, factor=factor, groups=groups, units=units, shared=shared)
 
     def of(self, rows: Ints) -> Resource:
         """Return the resource for some cases; the limits remain those of all."""
         use = self.use if len(self.use) == 1 else self.use[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return replace(self, use=use, groups=groups)
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, use=use, groups=groups, weights=weights)
 
     def used(self, actions: Ints, by: Bools | None = None) -> Floats:
         """Sum the use of each limit by the actions of all cases, or of some, `(N),(N)->(M)`."""
@@ -83,6 +92,21 @@ class Resource:
         if self.groups is None:
             return self.factor[:, 0] * float(own.sum())
         return np.asarray(self.factor @ np.bincount(self.groups, own, self.factor.shape[1]))
+
+    def influence(self, own: Floats, prices: Floats) -> Floats:
+        """Return the influence of cases on the average use at prices of the limits, by their own use, `(N),(M)->(N)`.
+
+        A limit of an average of a group moves with the use of the group's cases beside that average. The constant of the
+        average use itself is left out.
+        """
+        groups = np.zeros(len(own), np.int64) if self.groups is None else self.groups
+        found = (prices @ self.factor)[groups] * own
+        if self.shared is not None:
+            each = np.ones(len(own)) if self.weights is None else self.weights
+            sizes = np.bincount(groups, each)
+            means = np.bincount(groups, own) / np.where(sizes > 0.0, sizes, 1.0)
+            found -= (prices @ self.shared)[groups] * means[groups] * each
+        return np.asarray(found)
 
     def uses(self) -> Floats:
         """Return the use of each limit by every action of every case, `->(M,N,A)`."""
@@ -120,9 +144,12 @@ def _largest(use: Floats) -> float:
 class Allocation(NamedTuple):
     """The best actions of all cases within some limits."""
 
-    actions: Ints  # (N,)
+    actions: Ints  # (N,) without lotteries
     prices: tuple[Floats, ...]  # by resource, (M,) what one more unit per case is worth per case
     value: float  # of the optimum, which has lotteries in a few cases; per case
+    split: Ints  # (L,) these cases
+    lotteries: Floats  # (L,A)
+    beyond: float = 0.0  # the largest use beyond a limit, in units of one case; inf if prices prove that all exceed one
 
 
 def allocate(
@@ -130,7 +157,7 @@ def allocate(
     resources: Sequence[Resource],
     order: Ints,
     near: tuple[Floats, ...] | None = None,
-    free: int = _FREE,
+    free: int = FREE,
 ) -> Allocation:
     """Choose the actions with the greatest worth within limits, `(N,A)->(N)`.
 
@@ -141,8 +168,8 @@ def allocate(
     not the best at these, a program with more cases is solved. At the end no case has a better action at the prices of
     the program, so its optimum is that of the whole list, by duality.
 
-    At most as many cases as limits bind have a lottery of several actions. Each gets one of these: that which uses
-    least at the prices. So one budget is kept, and several limits are exceeded by what a few cases use.
+    At most as many cases as limits bind have a lottery of several actions. Each gets one of these, so that no limit is
+    exceeded or, where that is not possible, by the least part of what one case uses. One budget is kept.
 
     Args:
         worth: `(N,A)`.
@@ -162,36 +189,76 @@ def allocate(
     >>> allocate(worth, [money, even], np.arange(4)).actions.tolist()
     [1, 0, 1, 0]
     """
+    found = nearest(worth, resources, order, near, free)
+    if found.beyond > 1e-6 + _WITHIN * len(worth):
+        raise InfeasibleProblem("no policy keeps to all limits of the list")
+    return found
+
+
+def nearest(
+    worth: Floats,
+    resources: Sequence[Resource],
+    order: Ints,
+    near: tuple[Floats, ...] | None = None,
+    free: int = FREE,
+    passes: int = _PASSES,
+) -> Allocation:
+    """Return the same as `allocate` or, where no lotteries keep to the limits, actions that exceed them."""
     if not resources:
         best = _best(worth)[0]
-        return Allocation(best, (), float(worth[np.arange(len(worth)), best].mean()))
-    first = _first(worth, resources, order) if near is None else near
+        value = float(worth[np.arange(len(worth)), best].mean())
+        return Allocation(best, (), value, np.empty(0, np.int64), np.empty((0, worth.shape[1])))
+    if near is None:
+        near = (
+            tuple(np.zeros(len(z.most)) for z in resources) if len(worth) <= free else _first(worth, resources, order)
+        )
     for penalty in _PENALTIES:
-        found, beyond = _sift(worth, resources, order, first, free, penalty)
-        if beyond <= 1e-6 + _WITHIN * len(worth):
-            return found
-    raise InfeasibleProblem("no policy keeps to all limits of the list")
+        found = _sift(worth, resources, order, near, free, passes, penalty)
+        if found.beyond <= 1e-6 + _WITHIN * len(worth) or found.beyond == np.inf:
+            break
+    return found
 
 
 def _sift(
-    worth: Floats, resources: Sequence[Resource], order: Ints, prices: tuple[Floats, ...], free: int, penalty: float
-) -> tuple[Allocation, float]:
-    """Solve with a price of the use beyond limits; returns also the largest use beyond one."""
+    worth: Floats,
+    resources: Sequence[Resource],
+    order: Ints,
+    prices: tuple[Floats, ...],
+    free: int,
+    passes: int,
+    penalty: float,
+) -> Allocation:
+    """Solve with a price of the use beyond limits."""
     count = len(worth)
     size = float(largest((worth - worth[:, :1]).reshape(1, -1))[0])
-    for _ in range(_PASSES):
+    for _ in range(passes):
         best, ahead = _best(net(worth, resources, prices))
         # all cases that are as near as the last one: where many are alike, they are one in the program
         near = ahead <= np.partition(ahead, free)[free] if free < count else np.ones(count, bool)
         given, rows = np.flatnonzero(~near), order[near[order]]
         left = [count * z.most - z.used(best, ~near) for z in resources]
         at = _program(worth, resources, rows, left, size, penalty)
-        if _missed(net(worth, resources, at.prices), best, given) <= _EXACT * size * count:
+        now = net(worth, resources, at.prices)
+        if _missed(now, best, given) <= _EXACT * size * count:
+            break
+        if at.beyond > 1e-6 + _WITHIN * count and _exclude(worth, now, resources, at.prices):
+            at = at._replace(beyond=np.inf)
             break
         prices, free = at.prices, 2 * free
     value = at.value + float(worth[given, best[given]].sum())
     best[rows] = at.actions
-    return Allocation(best, at.prices, value / count), at.beyond
+    return at._replace(actions=best, value=value / count, split=rows[at.split])
+
+
+def _exclude(worth: Floats, paid: Floats, resources: Sequence[Resource], prices: tuple[Floats, ...]) -> bool:
+    """Tell whether prices prove that limits exclude each other: at these, all lotteries within them are worth less.
+
+    Equation: lambda . B + mean_i max_a (w_ia - lambda . u_ia) < mean_i min_a w_ia (Farkas), `(N,A),(N,A)->()`.
+    """
+    spared = sum(float(price @ z.most) for z, price in zip(resources, prices, strict=True))
+    most, least = float(paid.max(1).mean()), float(worth.min(1).mean())
+    size = max(abs(most), abs(spared), abs(least))
+    return most + spared < least - _WITHIN * size
 
 
 def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[Floats, ...]:
@@ -210,19 +277,13 @@ def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[F
     return tuple(np.split(prices, np.cumsum([len(z.most) for z in resources])[:-1]))
 
 
-class _Margin(NamedTuple):
-    """The optimum of some cases."""
-
-    actions: Ints  # (n,)
-    prices: tuple[Floats, ...]
-    value: float  # the sum
-    beyond: float  # the largest use beyond a limit, in units of the largest use of one case
-
-
 def _program(
     worth: Floats, resources: Sequence[Resource], rows: Ints, left: Sequence[Floats], size: float, penalty: float
-) -> _Margin:
-    """Solve the linear program of some rows by HiGHS, with a variable for each action of those that are alike."""
+) -> Allocation:
+    """Solve the linear program of some rows by HiGHS, with a variable for each action of those that are alike.
+
+    The value is a sum, and cases are numbered as the rows are.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack
 
@@ -243,31 +304,60 @@ def _program(
     one_each = csr_array((np.ones(len(variables)), (variables // n_actions, variables)))
     scaled = csr_array((uses / units[:, None, None]).reshape(limits, -1))
     # The solver's tolerances are absolute, so worth and uses are scaled to a size of 1.
-    result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
-        np.concatenate([((gain[:, :1] - gain) / size).ravel(), np.full(limits, penalty)]),
-        A_ub=csr_array(hstack([scaled, -eye_array(limits)])),
-        b_ub=np.concatenate(left) / units + _MORE,
-        A_eq=csr_array(hstack([one_each, csr_array((kinds, limits))])),
-        b_eq=copies.astype(float),
-        method="highs-ipm",
-    )
-    if result.status != 0:
+    for method in ("highs-ipm", "highs-ds"):  # as the first one fails for some programs that have an optimum
+        result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
+            np.concatenate([((gain[:, :1] - gain) / size).ravel(), np.full(limits, penalty)]),
+            A_ub=csr_array(hstack([scaled, -eye_array(limits)])),
+            b_ub=np.concatenate(left) / units + _MORE,
+            A_eq=csr_array(hstack([one_each, csr_array((kinds, limits))])),
+            b_eq=copies.astype(float),
+            method=method,
+        )
+        if result.status == 0:
+            break
+    else:
         raise InfeasibleProblem(f"the linear program of the list was not solved: {result.message}")
     chances, beyond = result.x[: len(variables)].reshape(kinds, n_actions), float(result.x[len(variables) :].max())
     each = np.maximum(-result.ineqlin.marginals, 0.0) * size / units
     prices = tuple(np.split(each, np.cumsum([len(z.most) for z in resources])[:-1]))
     paid = -net(np.zeros_like(gain), [z.of(first) for z in some], prices)
-    return _Margin(_whole(chances, paid, kind.ravel(), copies), prices, float((chances * gain).sum()), beyond)
+    room, beyond = np.concatenate(left) / units, max(beyond, 0.0)
+    actions, split, lotteries = _whole(chances, paid, uses / units[:, None, None], room + beyond, kind.ravel(), copies)
+    value = float((chances * gain).sum()) - _MORE * float(np.concatenate(prices) @ units)
+    return Allocation(actions, prices, value, split, lotteries, beyond)
 
 
-def _whole(chances: Floats, paid: Floats, kind: Ints, copies: Ints) -> Ints:
-    """Give whole actions to cases of several kinds, `(K,A),(K,A),(n),(K)->(n)`; what is left is what costs least."""
+def _whole(
+    chances: Floats, paid: Floats, uses: Floats, room: Floats, kind: Ints, copies: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """Give whole actions to cases of several kinds, `(K,A),(K,A),(M,K,A),(M),(n),(K)->(n),(L),(L,A)`.
+
+    Returns also the cases with a lottery, and the lotteries. Their actions begin with those that cost least, and are
+    exchanged while limits are exceeded less, or while more is paid within them.
+    """
     counts = np.floor(chances + 1e-6).astype(np.int64)
-    sparing = np.where(chances > 1e-6, paid, np.inf).argmin(1)
-    counts[np.arange(len(counts)), sparing] += copies - counts.sum(1)
+    left = copies - counts.sum(1)
+    kinds = np.repeat(np.arange(len(copies)), left)
+    lotteries = np.maximum(chances - counts, 0.0)[kinds]
+    options = [np.flatnonzero(row > 1e-6) for row in chances[kinds]]
+    whole = np.array([z[paid[k, z].argmin()] for k, z in zip(kinds, options, strict=True)], np.int64)
+    over = (uses * counts).sum((1, 2)) + uses[:, kinds, whole].sum(1) - room
+    for _ in range(_SWEEPS):
+        before = whole.copy()
+        for i, (k, mine) in enumerate(zip(kinds, options, strict=True)):
+            each = over[:, None] + uses[:, k, mine] - uses[:, k, whole[i], None]
+            worst = np.round(np.maximum(each, 0.0).max(0), 9)
+            whole[i] = mine[np.lexsort([-paid[k, mine], worst])[0]]
+            over = each[:, mine == whole[i]][:, 0]
+        if (whole == before).all():
+            break
+    np.add.at(counts, (kinds, whole), 1)
     found = np.empty(len(kind), np.int64)
     found[np.argsort(kind, kind="stable")] = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
-    return found
+    split = list[Ints]()
+    for (k, a), times in zip(*np.unique(np.column_stack([kinds, whole]), axis=0, return_counts=True), strict=True):
+        split.append(np.flatnonzero((kind == k) & (found == a))[-times:])
+    return found, np.concatenate([np.empty(0, np.int64), *split]), lotteries / lotteries.sum(1, keepdims=True)
 
 
 @kernel
@@ -321,6 +411,16 @@ def program_of(worth: Floats, resources: Sequence[Resource]) -> tuple[Block, Ter
 
 def _cells(resources: Sequence[Resource], count: int) -> tuple[list[Ints], Ints]:
     """Number the combinations of groups, `->(C) by resource, (N)`: the group of each in a combination, and of cases."""
-    groups = [np.zeros(count, np.int64) if z.groups is None else z.groups for z in resources]
-    each, cell = np.unique(np.array(groups), axis=1, return_inverse=True)
-    return list(each), cell.ravel()
+    places, cell = list[Ints](), np.zeros(count, np.int64)
+    for z in resources:
+        size = z.factor.shape[1]
+        if z.groups is not None:
+            cell = cell * size + z.groups
+        there = np.flatnonzero(np.bincount(cell))
+        number = np.empty(there[-1] + 1, np.int64)
+        number[there] = np.arange(len(there))
+        cell = number[cell]
+        groups = there % size if z.groups is not None else np.zeros(len(there), np.int64)
+        before = there // size if z.groups is not None else there
+        places = [*(place[before] for place in places), groups]
+    return places, cell

@@ -18,10 +18,12 @@ from evenhand.offline.events import Gap, Share
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.fold_plans import Crossed, Planner
 from evenhand.offline.frontier import Point, cheapest
+from evenhand.offline.limits import demands_of
 from evenhand.offline.objectives import Aim, At, add_shares
 from evenhand.offline.planned_policies import Once, Parted, Single
 from evenhand.offline.scores import Average, Bands, Estimate, blocks, reach
 from evenhand.offline.uplift import Areas
+from evenhand.problem.constraints.statements import Statement
 
 TARGETED = "targeted"
 MOST = 10_000  # budgets
@@ -47,29 +49,36 @@ class Limit(NamedTuple):
 
 
 def limit_of(evidence: Evidence) -> Limit | None:
-    """Return the budget that is planned for, None if there is none.
+    """Return the budget that a curve varies, None if there is none.
 
     It is the first one on an outcome that is known before acting, or else the first on one that is learned.
     """
-    return next(_limits(evidence), None)
-
-
-def _limits(evidence: Evidence) -> Iterator[Limit]:
-    """Yield the budgets of the problem, in the order in which they are looked at."""
-    p = evidence.problem
-    each = [(str(s.outcome), s.total / p.horizon) for s in p.stated if s.spends and s.by is None]
+    p, budgets = evidence.problem, demands_of(evidence.problem).budgets
     for names in (p.known, p.learned):
-        yield from (Limit(outcome, rate, names is p.learned) for outcome, rate in each if outcome in names)
+        for s in budgets:
+            if s.outcome in names:
+                return Limit(str(s.outcome), s.total / p.horizon, names is p.learned)
+    return None
 
 
-def beside(evidence: Evidence) -> tuple[str, ...]:
-    """Say that plans keep to one budget, if the problem has several; nothing otherwise."""
-    outcomes = [repr(limit.outcome) for limit in _limits(evidence)]
-    if len(outcomes) < 2:
-        return ()
-    first, rest = outcomes[0], ", ".join(outcomes[1:])
-    advice = f"to target within another one, leave that on {first} out of the file; `assign` keeps to all of them"
-    return (f"{TARGETED!r} keeps to the budget on {first} alone, and not to that on {rest}: {advice}",)
+def others_of(evidence: Evidence, limit: Limit | None) -> tuple[Statement, ...]:
+    """Return the limits that a plan keeps to beside a budget."""
+    p, found = evidence.problem, demands_of(evidence.problem)
+    own = [s for s in found.budgets if limit and s.outcome == limit.outcome and s.total / p.horizon == limit.rate]
+    return tuple(s for s in (*found.budgets, *found.averages) if s not in own[:1])
+
+
+def beside(others: Sequence[Statement], limit: Limit) -> Iterator[str]:
+    """Say which lines keep to the limits beside the budget, if there are some."""
+    if others:
+        labels = ", ".join(s.constraint.label for s in others)
+        yield f"{TARGETED!r} and fair lines keep also to {labels}; the others to the budget on {limit.outcome} alone"
+
+
+def ignored(evidence: Evidence) -> Iterator[str]:
+    """Say which constraints of the problem no plan keeps."""
+    for s in demands_of(evidence.problem).others:
+        yield f"no plan keeps to: {s.constraint.label}"
 
 
 def singles(evidence: Evidence) -> dict[str, Floats]:
@@ -156,14 +165,18 @@ def _events(crossed: Crossed, at: At, w: Floats) -> Share | Gap | None:
     return add_shares(parts, crossed.occurrences_dealt, w, clusters).events
 
 
+def is_parity(evidence: Evidence, s: Statement, outcome: str) -> bool:
+    """Tell whether a constraint is a parity on an outcome between groups of cases."""
+    return s.outcome == outcome and not s.spends and s.by in evidence.groups and s.constraint.worst == "high"
+
+
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:
     """Yield the groupings and tolerances of fair lines: those of parities on an outcome, or others on their groupings.
 
     Raises:
         InvalidInput: tolerances are given, and no parity says between which groups; or one is below 0.
     """
-    stated = [s for s in evidence.problem.stated if s.outcome == outcome and not s.spends]
-    own = [(s.by, s.limit) for s in stated if s.by in evidence.groups and s.constraint.worst == "high"]
+    own = [(s.by, s.limit) for s in evidence.problem.stated if is_parity(evidence, s, outcome)]
     if given and not own:
         expected = f"none, or a parity on {outcome!r} in {evidence.problem_file}, which names the groups"
         raise InvalidInput("tolerances", expected, list(given))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from evenhand.core.catalogue import named
@@ -21,8 +22,11 @@ from evenhand.offline.curve_policies import (
     cheapest_of,
     doubtful,
     grid,
+    ignored,
+    is_parity,
     limit_of,
     logging_policy,
+    others_of,
     planned,
     single,
     singles,
@@ -31,8 +35,9 @@ from evenhand.offline.curve_policies import (
 )
 from evenhand.offline.curve_table import Curve
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fold_plans import Crossed, best, even
+from evenhand.offline.fold_plans import Crossed, best, even, fixed_limits, parity, program
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
+from evenhand.offline.planned_policies import worth_of_limits
 from evenhand.offline.policies import LOGGED, limits
 from evenhand.offline.results import Counted
 from evenhand.offline.stack import stack_notes
@@ -40,6 +45,7 @@ from evenhand.offline.uplift import RATES, measures_of, rates
 from evenhand.report.quantities import objective_name
 
 POINTS = 20  # budgets of a curve by default
+_APART = 0.02  # of the range of budgets: how far the first one is above the least that other limits need
 
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
@@ -114,11 +120,17 @@ def curve(
     if fair_ones:
         evidence.refuse_weights("curve with a parity")
     crossed = Crossed(evidence, folds, seed, model)
-    plan = next(crossed.own(best([limit.rate]), limit.outcome)).probabilities(len(evidence.names))
-    doubted = doubts(evidence, {TARGETED: plan} | singles(evidence))
+    others = [s for s in others_of(evidence, limit) if not is_parity(evidence, s, limit.outcome)]
+    fixed = fixed_limits(evidence, others) if others else None
+    least, most = crossed.least(limit.outcome, fixed), crossed.enough(limit.outcome, fixed)
+    if fixed is not None and not isinstance(budgets, Sequence):  # where limits leave no choice, prices have no bound
+        least += _APART * (most - least)
+    at = grid(budgets, least, most, limit.rate)
+    targeted = best if fixed is None else partial(program, fixed, limit.outcome)
+    (first,) = crossed.own(targeted([limit.rate if fixed is None else max(limit.rate, least)]), limit.outcome)
+    doubted = doubts(evidence, {TARGETED: first.probabilities(len(evidence.names))} | singles(evidence))
     checks = _checks(crossed, limit, doubted)
-    at = grid(budgets, crossed.least(limit.outcome), crossed.enough(limit.outcome), limit.rate)
-    policies = {TARGETED: planned(crossed, best(at), limit.outcome)}
+    policies = {TARGETED: planned(crossed, targeted(at), limit.outcome)}
     dealt, cost = crossed.dealt, crossed.cost_dealt(limit.outcome)
     start = cheapest_of(dealt, cost)
     for i, action in enumerate(evidence.names):
@@ -126,7 +138,13 @@ def curve(
             policies[f"only {action}"] = single(i, start, dealt, at, cost)
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
-        policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
+        groups = evidence.groups[by]
+        fair = (
+            even(at, groups, tolerance)
+            if fixed is None
+            else program(parity(fixed, groups, tolerance), limit.outcome, at)
+        )
+        policies[name] = planned(crossed, fair, limit.outcome)
     policies[LOGGED] = logging_policy(crossed, start, at, limit.outcome)
     clusters = crossed.clusters_dealt
     order = crossed.rows.order
@@ -136,7 +154,7 @@ def curve(
     lines, bands, areas = together(policies, at, seed, clusters.names)
     ranked = dealt.linear and clusters.weights is None  # where rows count alike, by worth of their own
     rate = dict(zip(RATES, rates(crossed, limit.outcome, ask), strict=True)) if ranked else {}
-    least = dealt.at(start, cost).average
+    base = dealt.at(start, cost).average
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,
@@ -145,7 +163,7 @@ def curve(
         budgets=at,
         lines=lines,
         bands=bands,
-        measures=measures_of(areas, least, rate, seed, clusters.names, 2 * len(lines)),
+        measures=measures_of(areas, base, rate, seed, clusters.names, 2 * len(lines)),
         stated=limit.rate,
         doubt=doubted[TARGETED],
         learned=limit.learned,
@@ -158,8 +176,9 @@ def curve(
             *evidence.left_out,
             *evidence.notes,
             *stack_notes(evidence, model),
-            *beside(evidence),
-            *_ignored(evidence, limit, {by for by, _ in fair_ones}),
+            *ignored(evidence),
+            *beside(others, limit),
+            *worth_of_limits(TARGETED, first, objective_name(evidence.problem)),
         ),
     )
     if out is not None:
@@ -175,12 +194,3 @@ def _checks(crossed: Crossed, limit: Limit, found: Mapping[str, Doubt]) -> Check
         "support": support(found),
         "budget": idle(aim.worth, crossed.tables_dealt, limits(evidence), clusters) if aim.linear else None,
     }
-
-
-def _ignored(evidence: Evidence, limit: Limit, groupings: set[str]) -> Iterator[str]:
-    """Say which constraints of the problem no line keeps."""
-    for s in evidence.problem.stated:
-        is_budget = s.spends and s.outcome == limit.outcome and s.by is None
-        is_parity = not s.spends and s.outcome == limit.outcome and s.by in groupings and s.constraint.worst == "high"
-        if not is_budget and not is_parity:
-            yield f"no line keeps to: {s.constraint.label}"

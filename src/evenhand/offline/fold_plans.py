@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal, NamedTuple
@@ -15,15 +15,33 @@ from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.logs.clusters import Clusters
+from evenhand.offline.allocation import Resource, nearest
 from evenhand.offline.events import Occurrences
 from evenhand.offline.evidence import Evidence, Models, Tables, as_logged
 from evenhand.offline.frontier import Frontier, Stop
+from evenhand.offline.limits import Bound, Population, allocate_named, bounds_of, budget_of
 from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.planned_policies import Parted, Parts, Planned
+from evenhand.offline.planned_policies import Parted, Parts, Planned, ProgramPlan
+from evenhand.problem.constraints.statements import Statement
 
 _STEPS = 80  # of a bisection: beyond the last bit of a double
-Planner = Callable[[Aim, Floats, Ints], Iterator[Planned]]  # of some rows, `(n or 1,A),(n)`: a plan for every budget
+_FREE = 500  # rows of a fold about which the first program of several limits decides
+_PASSES = 3  # of plans that are only compared, where limits may be a little too narrow for any plan
+
+
+class Fold(NamedTuple):
+    """The rows of a fold, with what is predicted of them."""
+
+    aim: Aim
+    cost: Floats  # (n or 1,A) what a budget limits
+    tables: Mapping[str, Tables]  # by outcome
+    rows: Ints  # (n,)
+    apart: bool = False  # planned without another fold as well, so that limits may be exceeded: no value is stated
+
+
+Planner = Callable[[Fold], Iterator[Planned]]  # yields a plan for every budget
+Fixed = Callable[[Fold], list[Bound]]  # the limits of a fold that are the same at every budget
 
 
 class Split(NamedTuple):
@@ -314,18 +332,27 @@ class Crossed:
     def _nothing(self) -> Tables:
         return Tables(*[np.zeros((1, len(self.evidence.names)))] * 2)
 
-    def least(self, outcome: str) -> float:
-        """Return the least budget that pays for the cheapest actions in every fold."""
-        return max(float(own.min(1).mean()) for own in self.rows.runs.of(self.counted[outcome].predicted))
+    def least(self, outcome: str, fixed: Fixed | None = None) -> float:
+        """Return the least budget that pays for the cheapest actions in every fold, within fixed limits.
 
-    def enough(self, outcome: str) -> float:
+        Raises:
+            InfeasibleProblem: no policy keeps to the fixed limits in some fold.
+        """
+        if fixed is None:
+            return max(float(own.min(1).mean()) for own in self.rows.runs.of(self.counted[outcome].predicted))
+        every = ((fold, np.zeros((len(fold.rows), 1)) - fold.cost) for fold in self._folds(outcome))
+        return max(-allocate_named(less, fixed(fold), np.arange(len(less))).value for fold, less in every)
+
+    def enough(self, outcome: str, fixed: Fixed | None = None) -> float:
         """Return the budget beyond which more money is worth nothing in any fold, by predictions."""
-        cost, found = self.counted[outcome].predicted, [self.least(outcome)]
-        for aim, own in zip(self._aims, self.rows.runs.of(cost), strict=True):
-            if aim.linear:
-                found.append(Frontier.of(aim.worth, own, above=0.0).enough)
+        found = [self.least(outcome, fixed)]
+        for fold in self._folds(outcome):
+            if fixed is not None:
+                found.append(float(next(program(fixed, None, [0.0])(fold)).of(fold.cost).mean()))
+            elif fold.aim.linear:
+                found.append(Frontier.of(fold.aim.worth, fold.cost, above=0.0).enough)
             else:
-                found.append(float(aim.best(within(own, np.inf)).of(own).mean()))
+                found.append(float(fold.aim.best(within(fold.cost, np.inf)).of(fold.cost).mean()))
         return max(found)
 
     def plans(self, planner: Planner, outcome: str | None, tables: Sequence[Floats] = ()) -> Iterator[Plans]:
@@ -353,11 +380,16 @@ class Crossed:
 
     def own(self, planner: Planner, outcome: str | None) -> Iterator[Parted]:
         """Yield plans for a sequence of budgets, without those that leave out one more fold."""
-        limited = self._nothing if outcome is None else self.counted[outcome]
-        costs, found = self.rows.runs.of(limited.predicted), []
-        for aim, cost, rows in zip(self._aims, costs, self.rows.members, strict=True):
-            found.append(planner(aim, cost, rows))
+        found = [planner(fold) for fold in self._folds(outcome)]
         return (Parted(self.rows, parts) for parts in zip(*found, strict=True))
+
+    def _folds(self, outcome: str | None) -> Iterator[Fold]:
+        """Yield the folds, and the cost of an outcome in each."""
+        runs = self.rows.runs
+        costs = runs.of((self._nothing if outcome is None else self.counted[outcome]).predicted)
+        for k, (aim, cost, rows) in enumerate(zip(self._aims, costs, self.rows.members, strict=True)):
+            tables = {name: Tables(*(runs.of(z)[k] for z in each)) for name, each in self.counted.items()}
+            yield Fold(aim, cost, tables, rows)
 
     @cached_property
     def _aims(self) -> list[Aim]:
@@ -373,7 +405,7 @@ class Crossed:
         if (weights := self.evidence.clusters.weights) is not None:
             known = {name: _times(table, weights[rows] / weights[rows].mean()) for name, table in known.items()}
         cost = self._nothing if outcome is None else known[outcome]
-        for plan in planner(Aim.of(self.evidence, known, len(rows)), cost.predicted, rows):
+        for plan in planner(Fold(Aim.of(self.evidence, known, len(rows)), cost.predicted, known, rows, True)):
             yield [plan.total(table) for table in tables]
 
 
@@ -386,10 +418,10 @@ def _times(table: Tables, weights: Floats) -> Tables:
 def best(budgets: Sequence[float]) -> Planner:
     """Return a planner for the best policies within budgets; the cheapest ones if budgets are below their cost."""
 
-    def plan(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:
-        first = Frontier.of(aim.worth, cost, above=0.0)
+    def plan(fold: Fold) -> Iterator[Planned]:
+        first = Frontier.of(fold.aim.worth, fold.cost, above=0.0)
         paid = [max(b, first.least) for b in budgets]
-        return first.along(paid) if aim.linear else (aim.best(within(cost, b)) for b in paid)
+        return first.along(paid) if fold.aim.linear else (fold.aim.best(within(fold.cost, b)) for b in paid)
 
     return plan
 
@@ -397,12 +429,63 @@ def best(budgets: Sequence[float]) -> Planner:
 def even(budgets: Sequence[float], groups: Ints, tolerance: float) -> Planner:
     """Return a planner for the best policies whose average use by group is within a tolerance of everybody's, `(N)`."""
 
-    def plan(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:
-        mine = groups[rows]
-        if aim.linear:
-            frontiers = FairFrontier.of(aim.worth, cost, mine)
+    def plan(fold: Fold) -> Iterator[Planned]:
+        cost, mine = fold.cost, groups[fold.rows]
+        if fold.aim.linear:
+            frontiers = FairFrontier.of(fold.aim.worth, cost, mine)
             return (frontiers.at(b, tolerance) for b in budgets)
-        return (aim.best(partial(_evenly, cost, mine, b, tolerance)) for b in budgets)
+        return (fold.aim.best(partial(_evenly, cost, mine, b, tolerance)) for b in budgets)
+
+    return plan
+
+
+def fixed_limits(evidence: Evidence, demands: Sequence[Statement]) -> Fixed:
+    """Return the limits of constraints in a fold, by predictions."""
+    p = evidence.problem
+
+    def limits(fold: Fold) -> list[Bound]:
+        some, found = Population.of(evidence, fold.tables, fold.rows), list[Bound]()
+        for s in demands:
+            if s.spends and s.by is None:
+                found.append(budget_of(str(s.outcome), fold.tables[str(s.outcome)].predicted, s.total / p.horizon))
+            else:
+                found += bounds_of(evidence, [s], some)
+        return found
+
+    return limits
+
+
+def parity(fixed: Fixed, groups: Ints, tolerance: float) -> Fixed:
+    """Add to limits a tolerance of the average use of the budget between groups, `(N)`."""
+
+    def limits(fold: Fold) -> list[Bound]:
+        even = Resource.parity(fold.cost, groups[fold.rows], tolerance)
+        return [*fixed(fold), Bound(f"a tolerance of {amount(tolerance, 6)} between groups", even)]
+
+    return limits
+
+
+def program(fixed: Fixed, outcome: str | None, budgets: Sequence[float]) -> Planner:
+    """Return a planner for the best policies within budgets on an outcome and fixed limits, by `allocate`.
+
+    Without an outcome, the fixed limits are all.
+    """
+
+    def plan(fold: Fold) -> Iterator[Planned]:
+        others, order, near = fixed(fold), np.arange(len(fold.rows)), None
+        for budget in budgets:
+            bounds = others if outcome is None else [budget_of(outcome, fold.cost, budget), *others]
+
+            def best_plan(worth: Floats, bounds: list[Bound] = bounds) -> ProgramPlan:
+                nonlocal near
+                if fold.apart:
+                    found = nearest(worth, [bound.resource for bound in bounds], order, near, _FREE, _PASSES)
+                else:
+                    found = allocate_named(worth, bounds, order, near, _FREE)
+                near = found.prices
+                return ProgramPlan(found, bounds)
+
+            yield fold.aim.best(best_plan)
 
     return plan
 

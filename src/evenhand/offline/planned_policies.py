@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -10,8 +10,11 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
+from evenhand.offline.allocation import Allocation
 from evenhand.offline.frontier import Point
+from evenhand.offline.limits import Bound
 
 
 class Planned(Protocol):
@@ -31,6 +34,45 @@ class Planned(Protocol):
 
     def probabilities(self, n_actions: int) -> Floats:
         """Return the lottery of every row, `->(N,A)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramPlan:
+    """A policy within several limits: an action per row, and lotteries in at most as many rows as limits bind.
+
+    Args:
+        found: the optimum of the linear program.
+        bounds: its limits; the first one is the budget of a curve.
+    """
+
+    found: Allocation
+    bounds: Sequence[Bound]
+
+    def of(self, table: Floats) -> Floats:
+        count, split = len(self.found.actions), self.found.split
+        own = np.asarray(table[np.arange(count) % len(table), self.found.actions])
+        own[split] = (self.found.lotteries * table[split % len(table)]).sum(1)
+        return own
+
+    def total(self, table: Floats) -> float:
+        return float(self.of(table).sum())
+
+    def offset(self, spent: Floats, brings: object = None) -> Floats:
+        """The correction has the price of every limit, as rows determine where each of them binds."""
+        found = np.zeros(len(self.found.actions))
+        for bound, prices in zip(self.bounds, self.found.prices, strict=True):
+            if prices.any():
+                found += bound.resource.influence(self.of(bound.resource.use), prices)
+        return found
+
+    def margin(self, brings: object = None) -> float:
+        return float(self.found.prices[0][0])
+
+    def probabilities(self, n_actions: int) -> Floats:
+        found = np.zeros((len(self.found.actions), n_actions))
+        found[np.arange(len(found)), self.found.actions] = 1.0
+        found[self.found.split] = self.found.lotteries
+        return found
 
 
 _ROUNDED = 1e-13  # of the largest total: what sums over rows differ by if they are the same
@@ -228,6 +270,21 @@ class Parted:
 
     def probabilities(self, n_actions: int) -> Floats:
         return self.rows.joined([part.probabilities(n_actions) for part in self.parts])
+
+
+def worth_of_limits(name: str, plan: Parted, objective: str) -> Iterator[str]:
+    """Say what one more unit of each limit of a plan is predicted to bring, if it is one of a linear program."""
+    found, whole = dict[str, float](), sum(map(len, plan.rows.members))
+    for rows, part in zip(plan.rows.members, plan.parts, strict=True):
+        last = part.last if isinstance(part, Mixture) else part
+        if isinstance(last, ProgramPlan):
+            for bound, prices in zip(last.bounds, last.found.prices, strict=True):
+                found[bound.label] = found.get(bound.label, 0.0) + len(rows) / whole * float(prices.sum())
+    dear = [f"{amount(price)} for {label}" for label, price in found.items() if amount(price) != "0"]
+    if dear:
+        yield f"one more unit of a limit is predicted to bring {name!r} so much {objective}: {'; '.join(dear)}"
+    elif found:
+        yield f"no limit binds in {name!r}"
 
 
 def moves(totals: Floats, rows: int) -> Floats:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints
@@ -24,8 +24,8 @@ from evenhand.logs.sources import Given, Table, table_of
 from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys
 from evenhand.logs.units import MISSING, MOST_LEVELS, Units
-from evenhand.offline.allocation import Resource, allocate
 from evenhand.offline.evidence import Evidence, Tables
+from evenhand.offline.limits import Bound, Population, allocate_named, bounds_of, budget_of, demands_of, label_of
 from evenhand.problem.constraints.base import relative
 from evenhand.problem.constraints.statements import Statement
 from evenhand.problem.problem import Problem
@@ -195,22 +195,18 @@ def limits_of(evidence: Evidence, cases: int, budget: float | None) -> Limits:
     Raises:
         InvalidInput: a constraint is of spans of time, or of a set that rows do not describe.
     """
-    p, place = evidence.problem, f"{evidence.problem_file}: constraints"
-    budgets, demands = list[Budget](), list[Statement]()
-    for s in p.stated:
-        if s.spends and s.outcome in (*p.known, *p.learned) and s.by is None:
-            budgets.append(Budget(str(s.outcome), s.total / p.horizon * cases, s.outcome in p.learned))
-        elif s.spans is None and s.whole is None:
-            demands.append(s)
-        else:
-            raise InvalidInput(place, "limits of totals and averages over the whole list", s.constraint.label)
+    p, found = evidence.problem, demands_of(evidence.problem)
+    for s in found.others:
+        expected = "limits of totals and averages over the whole list"
+        raise InvalidInput(f"{evidence.problem_file}: constraints", expected, s.constraint.label)
+    budgets = [Budget(str(s.outcome), s.total / p.horizon * cases, s.outcome in p.learned) for s in found.budgets]
     if budget is not None:
         if len(budgets) != 1:
             has = f"{evidence.problem_file} has {len(budgets) or 'no'} budget{'s' if budgets else ''}"
             raise InvalidInput("budget", f"none, as {has}", budget)
         total = number("budget", budget, "a finite number of at least 0", lambda x: 0.0 <= x < np.inf)
         budgets = [budgets[0]._replace(total=total)]
-    return Limits(tuple(budgets), tuple(demands))
+    return Limits(tuple(budgets), found.averages)
 
 
 def planned(
@@ -233,7 +229,7 @@ def planned(
         InvalidInput: a budget does not pay for the cheapest actions and the holdout.
         InfeasibleProblem: no policy keeps to all limits.
     """
-    worth, resources = evidence.worth(tables, len(cases)).predicted, list[Resource]()
+    worth, bounds = evidence.worth(tables, len(cases)).predicted, list[Bound]()
     for (outcome, total, _), lower in zip(limits.budgets, less.tolist(), strict=True):
         cost = tables[outcome].predicted
         least, mean = float(cost.min(1).mean()), float((cost @ held.lottery).mean())
@@ -244,88 +240,15 @@ def planned(
                 field, f"at least {amount(needs, 6)}, which the cheapest actions and the holdout cost", total
             )
         rest = max(((total - lower) / len(cases) - held.share * mean) / (1.0 - held.share), least)
-        resources.append(Resource.budget(cost, rest + 1e-12 * abs(rest)))  # sums of costs are rounded
-    for demand in limits.demands:
-        for resource in resources_of(evidence, demand, tables, cases):
-            left = resource.most
-            if held.share:
-                own = resource.summed(np.broadcast_to(resource.use @ held.lottery, len(cases))) / len(cases)
-                left = np.minimum(left, (left - held.share * own) / (1.0 - held.share))
-            resources.append(replace(resource, most=left))
-    try:
-        found = allocate(worth, resources, order, None if before is None else before.prices)
-    except InfeasibleProblem as error:
-        labels = [f"the budget of {b.outcome}" for b in limits.budgets]
-        labels += [_label(d) for d in limits.demands for _ in resources_of(evidence, d, tables, cases)]
-        raise InfeasibleProblem(_conflict(worth, resources, labels, order)) from error
+        bounds.append(budget_of(outcome, cost, rest))
+    for bound in bounds_of(evidence, limits.demands, Population(tables, cases.groups)):
+        resource, left = bound.resource, bound.resource.most
+        if held.share:
+            own = resource.summed(np.broadcast_to(resource.use @ held.lottery, len(cases))) / len(cases)
+            left = np.minimum(left, (left - held.share * own) / (1.0 - held.share))
+        bounds.append(bound._replace(resource=replace(resource, most=left)))
+    found = allocate_named(worth, bounds, order, None if before is None else before.prices)
     return ListPlan(found.actions, found.prices)
-
-
-def _conflict(worth: Floats, resources: Sequence[Resource], labels: Sequence[str], order: Ints) -> str:
-    """Name limits that exclude each other, none of which could be left out of them, and what they would have to give.
-
-    Equation: a limit would have to be the least use that lists within the others have.
-    """
-    mine = list(range(len(resources)))
-    for k in tuple(mine):
-        if len(mine) > 1 and not _is_kept(worth, [resources[j] for j in mine if j != k], order):
-            mine.remove(k)
-    told = list[str]()
-    for k in mine:
-        one, others = resources[k], [resources[j] for j in mine if j != k]
-        text = labels[k]
-        if len(one.most) == 1 and one.groups is None and one.most[0]:
-            use = np.ascontiguousarray(np.broadcast_to(one.use * one.factor[0, 0], worth.shape))
-            least = -allocate(-use, others, order).value
-            text += f" ({amount(abs(least), 6)} per case is what the others allow)"
-        told.append(text)
-    return f"no list keeps to {' and '.join(dict.fromkeys(told))}"
-
-
-def _label(s: Statement) -> str:
-    """The demand in words, per case."""
-    side = "at most" if s.constraint.worst == "high" else "at least"
-    label = s.constraint.label.removesuffix(f", {side}").replace(" per round", " per case")
-    return f"{label}, {side} {amount(s.limit, 6)}"
-
-
-def _is_kept(worth: Floats, resources: Sequence[Resource], order: Ints) -> bool:
-    try:
-        allocate(worth, resources, order)
-    except InfeasibleProblem:
-        return False
-    return True
-
-
-def resources_of(evidence: Evidence, s: Statement, tables: Mapping[str, Tables], cases: Cases) -> Iterator[Resource]:
-    """Yield the limits of a constraint's rows, by the outcomes and the grouping that they read.
-
-    A group counts by its share of the list; the rows of a group without a case limit nothing.
-    """
-    p, rows = evidence.problem, s.rows
-    kinds, kind = np.unique(np.column_stack([rows.grouping, rows.weights]), axis=0, return_inverse=True)
-    for k, (grouping, *weights) in enumerate(kinds):
-        read = [q * tables[name].predicted for name, q in zip(p.names, weights, strict=True) if q]
-        use, which = sum(read, np.zeros((1, len(evidence.names)))), np.flatnonzero(kind.ravel() == k)
-        always, inside, most = rows.always[which], rows.inside[which], s.bound[which]
-        if grouping < 0:
-            yield Resource.of_groups(use, None, always[:, None], most)
-            continue
-        by = p.groups[int(grouping)]
-        own = rows.column[which] - p.columns.index((by.name, by.names[0]))
-        if by.of is not None:  # its groups are of actions
-            column = [by.names.index(by.of[a]) for a in evidence.names]
-            share = np.where(rows.by_share[which], [by.share(by.names[g]) for g in own], 1.0)
-            for j in range(len(which)):
-                factor = always[j] + inside[j] / share[j] * (np.array(column) == own[j])
-                yield Resource.of_groups(use * factor, None, np.ones((1, 1)), most[j : j + 1])
-            continue
-        groups = cases.groups[by.name]
-        share = np.bincount(groups, minlength=len(by.names)) / len(groups)
-        there = share[own] > 0.0
-        part = inside[there] / np.where(rows.by_share[which], share[own], 1.0)[there]
-        factor = always[there, None] + part[:, None] * (own[there, None] == np.arange(len(by.names)))
-        yield Resource.of_groups(use, groups, factor, most[there])
 
 
 _STEP = 0.6180339887498949  # the golden ratio less 1: multiples of it fill [0, 1) evenly
@@ -467,4 +390,4 @@ def averages_of(s: Statement, run: ListSums) -> Averages:
     ratio = relative(s.constraint)
     groups = {} if ratio is None else {name: float(z[0, 0]) for name, z in ratio.groups(run).items()}
     measured = {} if groups else {"all": float(s.constraint.measure(run)[0, 0])}
-    return Averages(_label(s), bool(groups), groups or measured)
+    return Averages(label_of(s), bool(groups), groups or measured)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
@@ -19,16 +19,17 @@ from evenhand.logs.arrow import Frame, arrow_table
 from evenhand.logs.clusters import Clusters
 from evenhand.objectives.base import Objective
 from evenhand.offline.cautions import Bounds, Doubt, Kept, doubter, ends, kept
-from evenhand.offline.curve_policies import TARGETED, limit_of, singles
+from evenhand.offline.curve_policies import TARGETED, limit_of, others_of, singles
 from evenhand.offline.estimators.base import STEADY, Estimator, FoldMoves, Sample
 from evenhand.offline.estimators.doubly_robust import DoublyRobust
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.fold_plans import Crossed, best
+from evenhand.offline.fold_plans import Crossed, Planner, best, fixed_limits, program
 from evenhand.offline.objectives import add_shares, objective_of, trouble
-from evenhand.offline.planned_policies import Parted, moves
+from evenhand.offline.planned_policies import Parted, moves, worth_of_limits
 from evenhand.offline.saved_policies import Saved
 from evenhand.offline.scores import Average, Estimate, blocks, weights
 from evenhand.report.allowances import of_rounds
+from evenhand.report.quantities import objective_name
 
 
 @runtime_checkable
@@ -128,32 +129,43 @@ class Unasked(NamedTuple):
 
 
 def policies_of(crossed: Crossed) -> Unasked:
-    """Return the policies that are always evaluated: every action for everybody, and targeting within the budget.
+    """Return the policies that are always evaluated: every action for everybody, and targeting within limits.
 
-    One on an outcome that is learned is kept by predictions. An objective that is not a weighted sum is also planned
-    without a budget.
+    One is within the first budget alone, and another one within all limits, if there are more. Those on outcomes that
+    are learned are kept by predictions. An objective that is not a weighted sum is also planned without limits.
     """
-    found, count = singles(crossed.evidence), len(crossed.evidence.names)
-    limit = limit_of(crossed.evidence)
+    evidence, limit = crossed.evidence, limit_of(crossed.evidence)
+    found, others = Unasked(singles(evidence), {}, ()), others_of(evidence, limit)
     if limit is not None:
         name, least = f"{TARGETED}, {limit.outcome} {amount(limit.rate)}", crossed.least(limit.outcome)
         if limit.rate < least:
-            return Unasked(found, {}, (f"no {name!r}: the cheapest actions cost {amount(least)} per case",))
+            note = f"no {name!r}: the cheapest actions cost {amount(least)} per case"
+            found = found._replace(notes=(note,))
+        else:
+            found = _planned(crossed, found, name, best([limit.rate]), limit.outcome)
     elif not crossed.aim.linear:
-        name = f"{TARGETED}, no budget"
-    else:
-        return Unasked(found, {}, ())
-    rate, outcome = (0.0, None) if limit is None else (limit.rate, limit.outcome)
+        found = _planned(crossed, found, f"{TARGETED}, no budget", best([0.0]), None)
+    if not others:
+        return found
+    rate, outcome = ([0.0], None) if limit is None else ([limit.rate], limit.outcome)
+    planner = program(fixed_limits(evidence, others), outcome, rate)
+    return _planned(crossed, found, f"{TARGETED}, all limits", planner, outcome)
+
+
+def _planned(crossed: Crossed, found: Unasked, name: str, planner: Planner, outcome: str | None) -> Unasked:
+    """Add a targeted policy, by how much folds move it, and what its limits cost; or say why there is none."""
     try:
-        own, moved = next(targeted(crossed, rate, outcome))
-    except InvalidInput as error:  # such as averages outside of the domain, which every row of the table then has
-        return Unasked(found, {}, (f"no {name!r}: {error}",))
-    return Unasked(found | {name: own.probabilities(count)}, {name: moved}, ())
+        own, moved = next(targeted(crossed, planner, outcome))
+    except (InfeasibleProblem, InvalidInput) as error:  # such as averages outside of the domain, which every row has
+        return found._replace(notes=(*found.notes, f"no {name!r}: {error}"))
+    notes = (*found.notes, *worth_of_limits(name, own, objective_name(crossed.evidence.problem)))
+    plan = own.probabilities(len(crossed.evidence.names))
+    return Unasked(found.policies | {name: plan}, found.moved | {name: moved}, notes)
 
 
-def targeted(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tuple[Parted, dict[str, FoldMoves]]]:
+def targeted(crossed: Crossed, planner: Planner, outcome: str | None) -> Iterator[tuple[Parted, dict[str, FoldMoves]]]:
     """Yield the targeted policy, and by how much folds move it."""
-    for own, totals in crossed.plans(best([rate]), outcome, moved_tables(crossed)):
+    for own, totals in crossed.plans(planner, outcome, moved_tables(crossed)):
         yield own, fold_moves(crossed, totals)
 
 

@@ -22,7 +22,7 @@ from evenhand.logs.problem_file import Stated
 from evenhand.offline.cautions import Doubt, doubts
 from evenhand.offline.curve_policies import TARGETED, Limit, limit_of
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fold_plans import Crossed, Plans, best
+from evenhand.offline.fold_plans import Crossed, Fold, Plans, best
 from evenhand.offline.frontier import Point
 from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
@@ -395,5 +395,5 @@ def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:
     return next(crossed.plans(best([limit.rate]), limit.outcome, scores))
 
 
-def _best_actions(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:
-    yield Point(aim.worth.argmax(1).astype(np.int32), -1, 0, 0.0, 0.0)
+def _best_actions(fold: Fold) -> Iterator[Planned]:
+    yield Point(fold.aim.worth.argmax(1).astype(np.int32), -1, 0, 0.0, 0.0)

@@ -19,7 +19,7 @@ from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.offline.curve_policies import TARGETED, Limit, cheapest_of, limit_of, singles
 from evenhand.offline.evidence import Evidence, Tables, evidence_of
-from evenhand.offline.fold_plans import Crossed
+from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.frontier import Point
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.planned_policies import Once, Single
@@ -100,7 +100,8 @@ def rules(
     crossed, limit = Crossed(evidence, folds, seed, model), limit_of(evidence)
     search = _Search(crossed, cuts, limit, depth)
     (among, tree), (by_fold, totals) = search.whole(), search.by_fold()
-    plan, plan_moves = next(targeted(crossed, *((0.0, None) if limit is None else (limit.rate, limit.outcome))))
+    rate, outcome = (0.0, None) if limit is None else (limit.rate, limit.outcome)
+    plan, plan_moves = next(targeted(crossed, best([rate]), outcome))
     each, own = np.eye(len(evidence.names)), np.empty(evidence.rows, np.int64)
     for (some, one), rows in zip(by_fold, crossed.rows.members, strict=True):
         own[rows] = some.actions(one)[rows]

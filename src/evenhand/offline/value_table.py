@@ -299,7 +299,7 @@ class Value(LogResult):
             for name in self._over(p):
                 yield f"{p.policy!r} uses {amount(p.used[name].value)} {name} per case of {amount(self.limits[name])}"
             for name, limit in self.limits.items():
-                if name not in self._over(p) and p.used[name].value > limit * (1.0 + 1e-9):
+                if name not in self._over(p) and p.used[name].value > limit * (1.0 + 1e-6):
                     use = f"{amount(p.used[name].value)} {name} per case of {amount(limit)}"
                     low, high = map(amount, p.used[name].within(3.0))
                     yield f"{p.policy!r} uses {use}, which three standard errors allow for: {low} to {high}"

@@ -24,7 +24,7 @@ from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.logs.units import MISSING
 from evenhand.offline.cautions import doubts, idle, support, unjudged
-from evenhand.offline.curve_policies import beside
+from evenhand.offline.curve_policies import ignored
 from evenhand.offline.estimators.base import FoldMoves, all_estimators, columns_of
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fold_plans import Crossed
@@ -262,7 +262,7 @@ def value_of(
             *evidence.notes,
             *stack_notes(evidence, crossed.model),
             *notes,
-            *beside(evidence),
+            *ignored(evidence),
             *unjudged(evidence),
         ),
     )
