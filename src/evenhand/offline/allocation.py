@@ -96,8 +96,8 @@ class Resource:
     def influence(self, own: Floats, prices: Floats) -> Floats:
         """Return the influence of cases on the average use at prices of the limits, by their own use, `(N),(M)->(N)`.
 
-        A limit of an average of a group moves with the use of the group's cases beside that average. The constant of the
-        average use itself is left out.
+        A limit of an average of a group moves with the use of the group's cases beside that average. The average use
+        itself, a constant, is left out.
         """
         groups = np.zeros(len(own), np.int64) if self.groups is None else self.groups
         found = (prices @ self.factor)[groups] * own
