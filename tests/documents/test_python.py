@@ -68,7 +68,6 @@ SAID = {  # what is printed, of pages that do not show it
 BEGUN = ("docs/beyond-one-machine.md",)  # which shows the beginning of what is printed
 NO_RUN = {
     "docs/beyond-one-machine.md": ["a cluster"] * 2,
-    "docs/from-a-log.md": ["files of a reader: tests/offline/test_assignments.py"],
     "docs/live-reference.md": ["a server: tests/live/http/test_client.py"] * 2,
     "docs/replay.md": ["objects of a reader: tests/replay/test_own_policies.py"],
 }

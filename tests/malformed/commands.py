@@ -76,7 +76,7 @@ COMMANDS = {
     "a problem that is not there": (
         ["replay", *LOST], "x.toml", "No such file",
     ),
-    "a folder for a log": (["replay", "{folder}", "--problem", "{folder}/problem.toml"], "", "a folder of them"),
+    "a folder for a log": (["replay", "{folder}", "--problem", "{folder}/problem.toml"], "log", "of one kind"),
     "a folder for a problem": (["replay", "{folder}/log.csv", "--problem", "{folder}"], "", "Is a directory"),
     "a device for a log": (["replay", "/dev/null", "--problem", "{folder}/problem.toml"], "null", "an empty file"),
     "log and problem exchanged": (

@@ -59,7 +59,7 @@ def classes(path):
 
 DECLARED = [n for path in FOLDER.glob("*.py") for n in classes(path)]
 CONTRACTS = {n.name for n in DECLARED if any(getattr(b, "id", "") in ("Protocol", "NamedTuple") for b in n.bases)}
-KINDS = {n.name for n in DECLARED} - CONTRACTS - {"Stated"}
+KINDS = {n.name for n in DECLARED} - CONTRACTS - {"Statement"}
 EXPORTED = {name: getattr(home, name) for home in (sets, goals) for name in home.__all__}
 EXPORTED = {name: z for name, z in EXPORTED.items() if hasattr(z, "project") or hasattr(z, "start")}  # no step sizes
 CONCRETE = KINDS | {name for name, z in EXPORTED.items() if isinstance(z, type) and not getattr(z, "_is_protocol", 0)}

@@ -24,6 +24,7 @@ KINDS = {
     "evenhand.run.optimum_of_satisfaction": "benchmark",
     "evenhand.run.theory": "benchmark",
     "evenhand.offline": "estimate",
+    "evenhand.offline.slates": "estimate",
     "evenhand.offline.estimators": "estimator",
     "evenhand.experiments": "experiment",
 }

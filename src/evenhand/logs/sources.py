@@ -134,6 +134,8 @@ def table_of(given: Given, field: str = "log") -> Table:
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file())
         shown = [p for p in files if not any(part[0] in "._" for part in p.relative_to(path).parts)]
+        if len(kinds := {p.suffix for p in shown}) > 1:
+            raise InvalidInput(field, f"a file, or a folder of files of one kind, in {path.name}", sorted(kinds))
         paths = list(map(_copy_of, shown))
     else:
         path = _copy_of(path)

@@ -10,7 +10,7 @@ from tests.live.campaigns.test_files import STATED
 
 SAID = ("--by", "Ada", "--why", "so")
 BY_PLACE = ["archive", "audit", "change", "end", "erase", "export", "pause", "problem", "report", "resume"]
-BY_NAME = [*BY_PLACE, "curve", "replay", "seal", "serve", "switch", "token", "value"]
+BY_NAME = [*BY_PLACE, "curve", "replay", "rules", "seal", "serve", "switch", "token", "value"]
 
 
 def commands():

@@ -151,7 +151,7 @@ async def let_in(request: Request) -> None:
     """Accept a request whose app has checked who asks, unless its body is of another type.
 
     Raises:
-        Refused: it is: browsers send such bodies for any site, with their cookies.
+        Refusal: it is: browsers send such bodies for any site, with their cookies.
     """
     refused = _kind(request.method, [z.encode("latin-1") for z in request.headers.getlist("content-type")])
     if refused is not None:

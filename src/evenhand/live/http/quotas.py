@@ -29,7 +29,7 @@ class Quotas:
     >>> quotas.charge(till, 60)
     >>> quotas.charge(till, 1)
     Traceback (most recent call last):
-    evenhand.live.http.answers.Refused: (429, "the token 'till' has used its quota of 60 decisions per minute")
+    evenhand.live.http.answers.Refusal: (429, "the token 'till' has used its quota of 60 decisions per minute")
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Quotas:
         """Subtract decisions from a quota.
 
         Raises:
-            Refused: they are more than is left now.
+            Refusal: they are more than is left now.
             InvalidInput: they are more than is ever left.
         """
         quota, now = token.decisions_per_minute, monotonic()
