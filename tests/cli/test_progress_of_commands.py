@@ -14,8 +14,9 @@ from evenhand.cli import main
 from evenhand.core.progress import SCREEN
 from evenhand.live.campaigns.audits import audit
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.offline import fold_plans, plan
+from evenhand.offline import plan
 from evenhand.offline.evidence import Evidence
+from evenhand.offline.plans import fold_plans
 
 PROBLEM = """
 maximize = "sale"

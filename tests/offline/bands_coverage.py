@@ -9,9 +9,9 @@ import numpy as np
 
 from evenhand.offline import Frontier
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_plans import Fold, best
-from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import RidgeByErrors, predicted
+from evenhand.offline.plans.fold_plans import Fold, best
+from evenhand.offline.plans.objectives import Aim
 from evenhand.offline.scores import Estimate, Z, blocks, reach, scores
 from tests.offline.logs import COSTS, draw
 

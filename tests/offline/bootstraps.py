@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.offline import Frontier
 from evenhand.offline.curve_policies import cheapest_of, planned, single
-from evenhand.offline.fold_plans import Crossed, best, even
+from evenhand.offline.plans.fold_plans import Crossed, best, even
 from evenhand.offline.scores import Estimate
 from tests.offline.logs import draw
 

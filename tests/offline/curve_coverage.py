@@ -12,8 +12,8 @@ import numpy as np
 
 from evenhand.offline import Evidence, Frontier, curve
 from evenhand.offline.curve_policies import cheapest_of, planned, single
-from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.outcome_models import RidgeByErrors, members_of
+from evenhand.offline.plans.fold_plans import Crossed, best
 from evenhand.offline.scores import Estimate, Z
 from evenhand.offline.uplift import RATES, Ranking
 from evenhand.problem import Outcome

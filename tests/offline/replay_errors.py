@@ -17,8 +17,8 @@ from evenhand.environments.logged import blocks
 from evenhand.models import Ridge
 from evenhand.offline.curve_policies import planned
 from evenhand.offline.estimators.snips import normalised
-from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.outcome_models import members_of
+from evenhand.offline.plans.fold_plans import Crossed, best
 from evenhand.offline.scores import Average, Estimate, Z, weights
 from evenhand.problem import Budget
 from evenhand.recipes import pgd

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from evenhand.cli import main
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.offline import Evidence, assign, curve, value
-from evenhand.offline.plans import Cases, drawn, places
+from evenhand.offline.lists.plan import Cases, drawn, places
 from tests.offline.test_fair import optimum
 
 HEAD = """

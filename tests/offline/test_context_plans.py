@@ -11,10 +11,10 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.offline import plan
-from evenhand.offline.allocation import Resource, allocate
 from evenhand.offline.contexts.plans import stated
 from evenhand.offline.contexts.reading import added
 from evenhand.offline.contexts.sources import source_of
+from evenhand.offline.plans.allocation import Resource, allocate
 from tests.offline.crowds import ALL, BUDGET, TIME, TOWNS, arrays, problem, table
 
 COUNT = 70_000

@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.offline import Evidence, assign, curve, value
 from evenhand.offline.cautions import sure
-from evenhand.offline.fold_plans import Crossed, best
+from evenhand.offline.plans.fold_plans import Crossed, best
 from evenhand.offline.scores import Average
 from tests.offline.test_assignments import HEAD, files
 from tests.offline.use_coverage import RATE, STATED, drawn, measured

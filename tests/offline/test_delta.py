@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.offline import value
-from evenhand.offline.objectives import objective_of, trouble
+from evenhand.offline.plans.objectives import objective_of, trouble
 from evenhand.offline.scores import Average
 from evenhand.problem import Outcome
 from tests.offline.bootstraps import resampled

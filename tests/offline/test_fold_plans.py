@@ -10,11 +10,11 @@ from evenhand.offline import Frontier, RidgeByErrors, value
 from evenhand.offline.curve_policies import planned
 from evenhand.offline.estimators.snips import normalised
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_plans import Crossed, Fold, best, even
-from evenhand.offline.frontier import _order
-from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Asked, Sums, by_sums, fold_models, folds_of, predicted
-from evenhand.offline.planned_policies import moves
+from evenhand.offline.plans.fold_plans import Crossed, Fold, best, even
+from evenhand.offline.plans.frontier import _order
+from evenhand.offline.plans.objectives import Aim
+from evenhand.offline.plans.planned_policies import moves
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Outcome
 from tests.offline import use_coverage

@@ -8,8 +8,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from evenhand.core.errors import InfeasibleProblem
-from evenhand.offline.allocation import Resource, allocate
-from evenhand.offline.limits import Bound, allocate_named
+from evenhand.offline.plans.allocation import Resource, allocate
+from evenhand.offline.plans.limits import Bound, allocate_named
 from tests.rows import for_each
 
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from evenhand.core.errors import InfeasibleProblem
-from evenhand.offline.allocation import Resource, allocate
+from evenhand.offline.plans.allocation import Resource, allocate
 from tests.rows import for_each
 
 

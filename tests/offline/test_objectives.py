@@ -11,9 +11,9 @@ from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linea
 from evenhand.offline import curve, value
 from evenhand.offline.curve_policies import planned
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_plans import Crossed, FairFrontier, best as best_within, within
-from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import folds_of
+from evenhand.offline.plans.fold_plans import Crossed, FairFrontier, best as best_within, within
+from evenhand.offline.plans.objectives import Aim
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Budget, Outcome, Parity
 from tests.objectives.twins import expression

@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair
 from evenhand.offline import rules, value
 from evenhand.offline.outcome_models import members_of
-from evenhand.offline.trees import Branch, Cuts, best_tree
+from evenhand.offline.trees.search import Branch, Cuts, best_tree
 from evenhand.offline.values import policy_of
 from evenhand.problem import Budget, Outcome
 from tests.offline.logs import draw, problem

@@ -9,12 +9,12 @@ import pytest
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.objectives import Linear
 from evenhand.offline import curve, value
-from evenhand.offline.allocation import Resource, allocate
 from evenhand.offline.curve_policies import limit_of, others_of, planned
-from evenhand.offline.fold_plans import Crossed, fixed_limits, program
-from evenhand.offline.limits import Bound
 from evenhand.offline.outcome_models import RidgeByErrors, members_of
-from evenhand.offline.planned_policies import ProgramPlan
+from evenhand.offline.plans.allocation import Resource, allocate
+from evenhand.offline.plans.fold_plans import Crossed, fixed_limits, program
+from evenhand.offline.plans.limits import Bound
+from evenhand.offline.plans.planned_policies import ProgramPlan
 from evenhand.problem import Budget, Floor, Outcome, Parity
 from tests.offline.curve_coverage import drawn, means
 from tests.offline.logs import COSTS, draw, problem

@@ -18,9 +18,9 @@ from evenhand.logs.clusters import Clusters
 from evenhand.offline import Evidence, curve, for_whom, value
 from evenhand.offline.cautions import doubter
 from evenhand.offline.events import Share
-from evenhand.offline.fold_plans import Crossed, best
 from evenhand.offline.outcome_models import RidgeByErrors
-from evenhand.offline.planned_policies import Parted, moves
+from evenhand.offline.plans.fold_plans import Crossed, best
+from evenhand.offline.plans.planned_policies import Parted, moves
 from evenhand.offline.scores import weights
 from evenhand.offline.targeting import standard_errors
 from evenhand.problem import Budget

@@ -10,9 +10,9 @@ from evenhand.logs.clusters import Clusters
 from evenhand.offline import Evidence, assign, for_whom, to_bandit_feedback
 from evenhand.offline.curve_policies import planned
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_plans import Crossed, best
-from evenhand.offline.limits import Population, bounds_of, demands_of
 from evenhand.offline.outcome_models import RidgeByErrors, Sums
+from evenhand.offline.plans.fold_plans import Crossed, best
+from evenhand.offline.plans.limits import Population, bounds_of, demands_of
 from evenhand.offline.policies import policies_of
 
 RULE = "letter where x > 0.3; else none"

@@ -8,7 +8,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.logs import log
-from evenhand.offline import assignment_table, curve_table, targeting, value_table
+from evenhand.offline import curve_table, targeting, value_table
+from evenhand.offline.lists import table
 from evenhand.replay import comparison, report
 from evenhand.run import sweeps, trace
 
@@ -60,7 +61,7 @@ def files(tmp_path_factory):
         comparison.Replays,
         value_table.Value,
         curve_table.Curve,
-        assignment_table.Assignment,
+        table.Assignment,
         targeting.ForWhom,
     ],
 )

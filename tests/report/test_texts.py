@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.records import Decision, Offer, Worth
 from evenhand.core.texts import amount
-from evenhand.offline.plans import Used
+from evenhand.offline.lists.plan import Used
 from evenhand.report.summary import Ending, Line, Summary, number
 
 NASTY = '<b>"a & b"</b>'

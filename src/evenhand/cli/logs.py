@@ -317,7 +317,7 @@ def _rules(o: argparse.Namespace) -> int:
 def _assign(o: argparse.Namespace) -> int:
     from evenhand.core.errors import InvalidInput
     from evenhand.offline import assign
-    from evenhand.offline.assignment_table import check
+    from evenhand.offline.lists.table import check
 
     if o.out.resolve() in {path.resolve() for path in (o.cases, o.problem, o.learn_from)}:
         raise InvalidInput("out", "a file other than those that are read", o.out)

@@ -1,21 +1,21 @@
 """Estimates of the values of policies by a log whose actions were randomised, before any policy runs."""
 
-from evenhand.offline.assignment_table import Assignment
-from evenhand.offline.assignments import assign
 from evenhand.offline.bandit_feedback import from_bandit_feedback, to_bandit_feedback
 from evenhand.offline.contexts.plans import Plan, plan
 from evenhand.offline.curve_table import Curve
 from evenhand.offline.curves import curve
 from evenhand.offline.evidence import Evidence
-from evenhand.offline.fold_plans import FairFrontier
-from evenhand.offline.frontier import Frontier
+from evenhand.offline.lists.assignments import assign
+from evenhand.offline.lists.table import Assignment
 from evenhand.offline.outcome_models import Logistic, Regressor, RidgeByErrors, cross_fit
-from evenhand.offline.rule_table import Rules
+from evenhand.offline.plans.fold_plans import FairFrontier
+from evenhand.offline.plans.frontier import Frontier
 from evenhand.offline.saved_policies import Saved, frozen
 from evenhand.offline.scores import Estimate
 from evenhand.offline.stack import Stack
 from evenhand.offline.targeting import ForWhom, for_whom
-from evenhand.offline.tree_rules import rules
+from evenhand.offline.trees.rules import rules
+from evenhand.offline.trees.table import Rules
 from evenhand.offline.value_table import Value
 from evenhand.offline.values import value
 

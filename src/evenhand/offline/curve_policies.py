@@ -16,11 +16,11 @@ from evenhand.core.validate import number
 from evenhand.offline.cautions import Doubt
 from evenhand.offline.events import Gap, Share
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.fold_plans import Crossed, Planner
-from evenhand.offline.frontier import Point, cheapest
-from evenhand.offline.limits import demands_of
-from evenhand.offline.objectives import Aim, At, add_shares
-from evenhand.offline.planned_policies import Once, Parted, Single
+from evenhand.offline.plans.fold_plans import Crossed, Planner
+from evenhand.offline.plans.frontier import Point, cheapest
+from evenhand.offline.plans.limits import demands_of
+from evenhand.offline.plans.objectives import Aim, At, add_shares
+from evenhand.offline.plans.planned_policies import Once, Parted, Single
 from evenhand.offline.scores import Average, Bands, Estimate, blocks, reach
 from evenhand.offline.uplift import Areas
 from evenhand.problem.constraints.statements import Statement

@@ -35,9 +35,9 @@ from evenhand.offline.curve_policies import (
 )
 from evenhand.offline.curve_table import Curve
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fold_plans import Crossed, best, even, fixed_limits, parity, program
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.planned_policies import worth_of_limits
+from evenhand.offline.plans.fold_plans import Crossed, best, even, fixed_limits, parity, program
+from evenhand.offline.plans.planned_policies import worth_of_limits
 from evenhand.offline.policies import LOGGED, limits
 from evenhand.offline.results import Counted
 from evenhand.offline.stack import stack_notes

@@ -23,9 +23,9 @@ from evenhand.offline.curve_policies import TARGETED, limit_of, others_of, singl
 from evenhand.offline.estimators.base import STEADY, Estimator, FoldMoves, Sample
 from evenhand.offline.estimators.doubly_robust import DoublyRobust
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.fold_plans import Crossed, Planner, best, fixed_limits, program
-from evenhand.offline.objectives import add_shares, objective_of, trouble
-from evenhand.offline.planned_policies import Parted, moves, worth_of_limits
+from evenhand.offline.plans.fold_plans import Crossed, Planner, best, fixed_limits, program
+from evenhand.offline.plans.objectives import add_shares, objective_of, trouble
+from evenhand.offline.plans.planned_policies import Parted, moves, worth_of_limits
 from evenhand.offline.saved_policies import Saved
 from evenhand.offline.scores import Average, Estimate, blocks, weights
 from evenhand.report.allowances import of_rounds

@@ -22,11 +22,11 @@ from evenhand.logs.problem_file import Stated
 from evenhand.offline.cautions import Doubt, doubts
 from evenhand.offline.curve_policies import TARGETED, Limit, limit_of
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fold_plans import Crossed, Fold, Plans, best
-from evenhand.offline.frontier import Point
-from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.planned_policies import Planned
+from evenhand.offline.plans.fold_plans import Crossed, Fold, Plans, best
+from evenhand.offline.plans.frontier import Point
+from evenhand.offline.plans.objectives import Aim
+from evenhand.offline.plans.planned_policies import Planned
 from evenhand.offline.results import Counted, LogResult, in_band, interval, reaches, told
 from evenhand.offline.scores import Estimate, blocks, reach
 from evenhand.report import charts

@@ -9,10 +9,10 @@ import numpy as np
 
 from evenhand.core.types import Floats, Ints, Places
 from evenhand.offline.cautions import Doubt
-from evenhand.offline.fold_plans import Crossed
-from evenhand.offline.frontier import cheapest
-from evenhand.offline.objectives import Aim
-from evenhand.offline.planned_policies import moves
+from evenhand.offline.plans.fold_plans import Crossed
+from evenhand.offline.plans.frontier import cheapest
+from evenhand.offline.plans.objectives import Aim
+from evenhand.offline.plans.planned_policies import moves
 from evenhand.offline.scores import Average, Estimate, blocks, reach
 
 AUUC, RATES = "AUUC", ("RATE, AUTOC", "RATE, Qini")

@@ -27,8 +27,8 @@ from evenhand.offline.cautions import doubts, idle, support, unjudged
 from evenhand.offline.curve_policies import ignored
 from evenhand.offline.estimators.base import FoldMoves, all_estimators, columns_of
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fold_plans import Crossed
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
+from evenhand.offline.plans.fold_plans import Crossed
 from evenhand.offline.policies import LOGGED, Asked, Weighed, limits, policies_of, probabilities, valued
 from evenhand.offline.results import Counted
 from evenhand.offline.scores import Bands, reach

@@ -19,7 +19,7 @@ from evenhand.core.validate import number, whole
 from evenhand.objectives import Linear
 from evenhand.offline.contexts.reading import Reading
 from evenhand.offline.contexts.sources import Read, Source, source_of
-from evenhand.offline.plans import places
+from evenhand.offline.lists.plan import places
 from evenhand.planning.moments import Block, Sums, Terms, best_actions
 from evenhand.planning.price_mixture import best_mixture
 from evenhand.problem.constraints.statements import per_row

@@ -15,14 +15,14 @@ from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.logs.clusters import Clusters
-from evenhand.offline.allocation import Resource, nearest
 from evenhand.offline.events import Occurrences
 from evenhand.offline.evidence import Evidence, Models, Tables, as_logged
-from evenhand.offline.frontier import Frontier, Stop
-from evenhand.offline.limits import Bound, Population, allocate_named, bounds_of, budget_of
-from evenhand.offline.objectives import Aim
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.planned_policies import Parted, Parts, Planned, ProgramPlan
+from evenhand.offline.plans.allocation import Resource, nearest
+from evenhand.offline.plans.frontier import Frontier, Stop
+from evenhand.offline.plans.limits import Bound, Population, allocate_named, bounds_of, budget_of
+from evenhand.offline.plans.objectives import Aim
+from evenhand.offline.plans.planned_policies import Parted, Parts, Planned, ProgramPlan
 from evenhand.problem.constraints.statements import Statement
 
 _STEPS = 80  # of a bisection: beyond the last bit of a double

@@ -11,8 +11,8 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
-from evenhand.offline.allocation import FREE, Allocation, Resource, allocate
 from evenhand.offline.evidence import Evidence, Tables
+from evenhand.offline.plans.allocation import FREE, Allocation, Resource, allocate
 from evenhand.problem.constraints.statements import Statement
 from evenhand.problem.problem import Problem
 

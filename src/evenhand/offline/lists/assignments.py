@@ -16,12 +16,10 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.logs.log import Source
 from evenhand.logs.sources import Given
-from evenhand.offline.assignment_table import Assignment
 from evenhand.offline.cautions import doubts, idle, outside, support
 from evenhand.offline.curve_policies import singles
 from evenhand.offline.evidence import Evidence
-from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.plans import (
+from evenhand.offline.lists.plan import (
     Cases,
     Held,
     HeldOut,
@@ -34,6 +32,8 @@ from evenhand.offline.plans import (
     places,
     planned,
 )
+from evenhand.offline.lists.table import Assignment
+from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.report.quantities import objective_name
 
 _ROUNDED = 1e-6  # the error of a sum of chances

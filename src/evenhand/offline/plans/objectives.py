@@ -17,7 +17,7 @@ from evenhand.objectives import Linear
 from evenhand.objectives.base import Objective
 from evenhand.offline.events import Gap, Occurrences, Share, scaled
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.planned_policies import Mixture, Parts, Planned, moves
+from evenhand.offline.plans.planned_policies import Mixture, Parts, Planned, moves
 from evenhand.offline.scores import STILL, Average, Estimate
 from evenhand.planning.mixing import Averages, mixture
 
@@ -131,7 +131,7 @@ class Aim:
         clusters: of the rows, for errors; None where each is one.
 
     >>> from evenhand.objectives import GeneralizedGini
-    >>> from evenhand.offline.frontier import Frontier
+    >>> from evenhand.offline.plans.frontier import Frontier
     >>> songs, films = (np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.5], [0.0, 0.5]]))
     >>> least = GeneralizedGini(("songs", "films"), (1.0, 0.0))
     >>> aim = Aim(least, (Tables(songs, songs), Tables(films, films)), np.zeros(2))

@@ -25,7 +25,7 @@ from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys
 from evenhand.logs.units import MISSING, MOST_LEVELS, Units
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.limits import Bound, Population, allocate_named, bounds_of, budget_of, demands_of, label_of
+from evenhand.offline.plans.limits import Bound, Population, allocate_named, bounds_of, budget_of, demands_of, label_of
 from evenhand.problem.constraints.base import relative
 from evenhand.problem.constraints.statements import Statement
 from evenhand.problem.problem import Problem

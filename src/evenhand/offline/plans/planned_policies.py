@@ -12,9 +12,9 @@ import numpy as np
 
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
-from evenhand.offline.allocation import Allocation
-from evenhand.offline.frontier import Point
-from evenhand.offline.limits import Bound
+from evenhand.offline.plans.allocation import Allocation
+from evenhand.offline.plans.frontier import Point
+from evenhand.offline.plans.limits import Bound
 
 
 class Planned(Protocol):

@@ -19,15 +19,15 @@ from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.offline.curve_policies import TARGETED, Limit, cheapest_of, limit_of, singles
 from evenhand.offline.evidence import Evidence, Tables, evidence_of
-from evenhand.offline.fold_plans import Crossed, best
-from evenhand.offline.frontier import Point
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.planned_policies import Once, Single
+from evenhand.offline.plans.fold_plans import Crossed, best
+from evenhand.offline.plans.frontier import Point
+from evenhand.offline.plans.planned_policies import Once, Single
 from evenhand.offline.policies import fold_moves, moved_tables, targeted
 from evenhand.offline.results import Counted
-from evenhand.offline.rule_table import Leaf, Rules
 from evenhand.offline.scores import Average
-from evenhand.offline.trees import Cuts, Tree, best_tree
+from evenhand.offline.trees.search import Cuts, Tree, best_tree
+from evenhand.offline.trees.table import Leaf, Rules
 from evenhand.offline.values import value_of
 from evenhand.report.charts import Step
 from evenhand.report.quantities import objective_name

@@ -22,7 +22,7 @@ from evenhand.logs.column_guesses import FORESEEN, LISTED
 from evenhand.logs.columns import POINT, Names
 from evenhand.logs.reading import Form
 from evenhand.logs.units import MISSING
-from evenhand.offline.plans import Averages, HeldOut, ListTexts, Used
+from evenhand.offline.lists.plan import Averages, HeldOut, ListTexts, Used
 from evenhand.offline.targeting import Level, levels_of, table_of
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance

@@ -1,0 +1,1 @@
+"""Lists of known cases: who gets what, within all limits."""
