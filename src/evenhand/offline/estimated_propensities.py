@@ -104,8 +104,8 @@ def _uncalibrated(
                 worst = float(beyond[k])
                 told = (
                     f"the estimated propensities do not fit the log: in {total[k] / count:.0%} of the rows, {name!r} "
-                    f"was expected in {expected[k]:.1%} and is in {expected[k] + mean[k]:.1%}, of which chance explains "
-                    f"{far[k]:.1%}; something else than the features, or in another way, decided what was done"
+                    f"was expected in {expected[k]:.1%} and is in {expected[k] + mean[k]:.1%}, of which chance "
+                    f"explains {far[k]:.1%}; something else than the features, or in another way, decided what was done"
                 )
     return told
 

@@ -104,7 +104,7 @@ def pseudo_inverse(
     _check("items", right, f"numbers of items below {count}, of shape {(n, places)}", items)
     pairs = places, count, places, count
     right = moments.shape in ((n, *pairs), (1, *pairs)) and bool(np.isfinite(moments).all())
-    _check("moments", right, f"finite numbers of shape {(n, *pairs)}, or of one row", moments)
+    _check("moments", right, f"shape {(n, *pairs)}, or of one row, of finite numbers", moments)
     _check("y", y.shape == (n,) and bool(np.isfinite(y).all()), f"{n} finite numbers", y)
     there, size = np.zeros((n, places, count)), places * count
     there[np.arange(n)[:, None], np.arange(places), items] = 1.0
