@@ -82,6 +82,13 @@ def test_a_log_that_the_model_does_not_fit_recommends_nothing():
     assert sum(each is not None for each in right) <= 2
 
 
+def test_the_order_of_rows_does_not_decide_whether_a_log_fits():
+    rng = np.random.default_rng(12)
+    town, arm = rng.integers(0, 2, 3000), np.sort(rng.choice(ARMS, 3000))  # rows that are sorted by what was done
+    log = pa.table({"x": town * 1.0, "z": np.ones(3000), "arm": arm, "sale": rng.random(3000)})
+    assert Evidence.read(log, PROBLEM).checks["calibration"] is None
+
+
 def test_shares_where_nothing_is_known_of_cases():
     log = drawn(400, 9)[0]
     evidence = Evidence.read(log, PROBLEM | {"features": {}})

@@ -114,6 +114,7 @@ NAMES = [
     "a where b",
     "",
     "else no",
+    "and",
 ]
 
 

@@ -143,6 +143,8 @@ def test_errors_of_drawn_logs():
 HALVES, Y = np.full((2, 2), 0.5), np.ones((2, 2))
 SHOWN = np.full((2, 2, 2), 0.5)
 MOMENTS = slates.moments_of_independent(SHOWN)
+SAME = slates.moments_of(np.array([[0, 0], [1, 1]]), np.array([[0.5, 0.5]]), 2)  # lists of the same item twice
+BOTH = np.tile(np.eye(2), (2, 1, 1))  # a list that is none of them, though each item is logged in its position
 NEVER = slates.moments_of_independent(np.tile([1.0, 0.0], (1, 2, 1)))
 
 
@@ -157,6 +159,11 @@ NEVER = slates.moments_of_independent(np.tile([1.0, 0.0], (1, 2, 1)))
         (lambda: slates.pseudo_inverse(np.full((2, 2), 2), SHOWN, MOMENTS, Y[0]), "items: expected numbers of items"),
         (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, MOMENTS[0], Y[0]), "moments: expected shape"),
         (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, NEVER, Y[0]), "moments: expected chances above 0"),
+        (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), BOTH, SAME, Y[0]), "of all lists that the policy shows"),
+        (lambda: slates.pseudo_inverse(np.zeros((2, 2)), SHOWN, MOMENTS, Y[0]), "items: expected numbers of items"),
+        (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, np.nan * MOMENTS, Y[0]), "moments: exp.* finite"),
+        (lambda: slates.cascade(HALVES, HALVES, Y, clusters=np.arange(3)), "clusters: expected 2 numbers"),
+        (lambda: slates.moments_of(np.array([[0, 2]]), np.array([[1.0]]), 2), "lists: expected numbers of items"),
         (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, MOMENTS, Y), "y: expected 2 finite numbers"),
         (lambda: slates.moments_of_independent(HALVES), "chances: expected chances by row, position and item"),
         (lambda: slates.moments_of(np.array([[0, 1]]), np.array([[0.5]]), 2), "chances: expected 1 chances"),

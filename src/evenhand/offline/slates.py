@@ -16,6 +16,7 @@ from evenhand.logs.clusters import Clusters
 from evenhand.offline.scores import Average, Estimate
 
 _ROUNDED = 1e-9
+_SHOWN = 1e-6  # of the chances of a policy: what may be outside of all lists of the log, by rounding
 _ONE = 1.0 + _ROUNDED
 
 
@@ -90,7 +91,7 @@ def pseudo_inverse(
 
     Raises:
         InvalidInput: another shape; numbers that are no chances; or the policy shows an item in a position, or was
-            logged with one, that the log never has there.
+            logged with one, that the log never has there, or lists that it never has.
 
     >>> halves = np.full((1, 2, 2), 0.5)
     >>> first = np.tile([1.0, 0.0], (3, 2, 1))  # item 0 in both positions
@@ -99,10 +100,11 @@ def pseudo_inverse(
     1.0
     """
     n, places, count = _positions("policy", policy)
-    right = items.shape == (n, places) and bool(((items >= 0) & (items < count)).all())
+    right = items.shape == (n, places) and items.dtype.kind in "iu" and bool(((items >= 0) & (items < count)).all())
     _check("items", right, f"numbers of items below {count}, of shape {(n, places)}", items)
     pairs = places, count, places, count
-    _check("moments", moments.shape in ((n, *pairs), (1, *pairs)), f"shape {(n, *pairs)}, or of one row", moments)
+    right = moments.shape in ((n, *pairs), (1, *pairs)) and bool(np.isfinite(moments).all())
+    _check("moments", right, f"shape {(n, *pairs)}, or of one row, of finite numbers", moments)
     _check("y", y.shape == (n,) and bool(np.isfinite(y).all()), f"{n} finite numbers", y)
     there, size = np.zeros((n, places, count)), places * count
     there[np.arange(n)[:, None], np.arange(places), items] = 1.0
@@ -110,7 +112,10 @@ def pseudo_inverse(
     known = not (never & (np.maximum(policy, there) > _ROUNDED)).any()
     _check("moments", known, "chances above 0 of all that the policy shows or that was logged", moments)
     inverse = np.linalg.pinv(moments.reshape(-1, size, size), rcond=_ROUNDED, hermitian=True)
-    weights = (policy.reshape(n, 1, size) @ inverse @ there.reshape(n, size, 1))[:, 0, 0]
+    shown = policy.reshape(n, 1, size) @ inverse
+    missed = np.abs(shown @ moments.reshape(-1, size, size) - policy.reshape(n, 1, size)).max(initial=0.0)
+    _check("moments", missed <= _SHOWN, "chances above 1e-9 of all lists that the policy shows", moments)
+    weights = (shown @ there.reshape(n, size, 1))[:, 0, 0]
     return _mean(weights * y, clusters)
 
 
@@ -135,13 +140,15 @@ def moments_of(lists: Ints, chances: Floats, count: int) -> Floats:
         count: A, how many items there are.
 
     Raises:
-        InvalidInput: chances that do not add up to 1.
+        InvalidInput: chances that do not add up to 1, or an item that there is not.
 
     >>> moments_of(np.array([[0, 1], [1, 0]]), np.array([[0.25, 0.75]]), 2)[0, 0, 0].tolist()
     [[0.25, 0.0], [0.0, 0.25]]
     """
     right = chances.ndim == 2 and chances.shape[1] == len(lists) and bool((abs(chances.sum(1) - 1.0) <= _ROUNDED).all())
+    right = right and bool((chances >= 0.0).all())
     _check("chances", right, f"{len(lists)} chances in every row that add up to 1", chances)
+    _check("lists", bool(((lists >= 0) & (lists < count)).all()), f"numbers of items below {count}", lists)
     shown = np.eye(count)[lists]  # (L,P,A)
     return np.asarray(np.einsum("nl,lpa,lqb->npaqb", chances, shown, shown, optimize=True))
 
@@ -171,5 +178,8 @@ def _check(field: str, holds: bool, expected: str, got: Floats | Ints) -> None:
 
 
 def _mean(terms: Floats, clusters: Ints | None) -> Estimate:
+    _check("y", len(terms) > 0, "at least one list", terms)
+    if clusters is not None:
+        _check("clusters", clusters.shape == terms.shape, f"{len(terms)} numbers, of whom each row is", clusters)
     numbers = None if clusters is None else Clusters.of(np.unique(clusters, return_inverse=True)[1])
     return Average.of(terms, numbers).estimate

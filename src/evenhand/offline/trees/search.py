@@ -60,7 +60,7 @@ def quoted(name: str) -> str:
     >>> print(quoted("age"), quoted("zip code"), quoted('5" by 3"'), quoted("5'9\\""))
     age "zip code" '5" by 3"' "5'9"'"'""
     """
-    if name and all(c.isalnum() or c in "_.-" for c in name):
+    if name and name != "and" and all(c.isalnum() or c in "_.-" for c in name):
         return name
     for mark in ('"', "'"):
         if mark not in name:
