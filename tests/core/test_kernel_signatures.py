@@ -11,7 +11,7 @@ MOST = {
     "evenhand.core.luck.uniform_within": 2,  # of whole and of real rounds
     "evenhand.core.luck.normal_within": 2,
     "evenhand.planning.fluid.solve_fluid": 3,  # without what most users do not need, which is None, and with it
-    "evenhand.planning.fluid._beyond": 2,
+    "evenhand.planning.fluid._mark_violations": 2,
 }
 CODE = """
 import gc

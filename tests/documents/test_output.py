@@ -35,7 +35,7 @@ def lines(text):
 def below(command):
     """The lines of all blocks below a command, up to the next command."""
     _, _, rest = PAGE.partition(f"```\n{command}\n```\n")
-    rest = re.split(r"^```\nevenhand |^## ", rest, flags=re.MULTILINE)[0]
+    rest = re.split(r"^```\nevenhand |^##+ ", rest, flags=re.MULTILINE)[0]
     return [line for block in re.findall(r"^```\n(.*?)^```$", rest, re.DOTALL | re.MULTILINE) for line in lines(block)]
 
 

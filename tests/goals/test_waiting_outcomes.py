@@ -197,7 +197,7 @@ def test_rounds_that_were_taken_back_do_not_wait(monkeypatch):
     world = letters(delay=0, horizon=200)
     policy = resolving(world.problem, MODELS["BayesianRidge"])
     state, there = policy.start(seed=3), world.start(3, np.arange(1))
-    monkeypatch.setattr("evenhand.goals.resolving.guarded", guarded_of)
+    monkeypatch.setattr("evenhand.goals.resolving.guard", guarded_of)
     for t in range(30):
         decision = policy.act(state, there.context(t))
         if t % 3:

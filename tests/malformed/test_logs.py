@@ -121,7 +121,7 @@ FAULTS = {
     "assign: too small a budget for the holdout": Fault(
         f"{ASSIGN} --budget 0 --holdout 0.5", "which the cheapest actions and the holdout cost",
     ),
-    "assign: a floor beyond reach": Fault(ASSIGN, "no list keeps to visit per case, at least 0.999", problem=FLOOR),
+    "assign: a floor beyond reach": Fault(ASSIGN, "no plan keeps to visit per case, at least 0.999", problem=FLOOR),
     "assign: over the log": Fault(ASSIGN.replace("OUT", "LOG"), "out: expected a file other than those that are read"),
     "assign: over the problem": Fault(ASSIGN.replace("OUT", "PROBLEM"), "out: expected a file other than those"),
     "assign: no folder": Fault(ASSIGN.replace("OUT", "no/where.csv"), "out: expected a file in an existing folder"),

@@ -7,7 +7,7 @@ from tests.live.fold.test_corrections import opened
 
 def test_what_copies_cost_does_not_grow_with_the_decisions_that_wait(monkeypatch):
     copied, whole = [], Fold.copy
-    monkeypatch.setattr(Fold, "copied", lambda fold: copied.append(len(fold.pending)) or whole(fold))
+    monkeypatch.setattr(Fold, "copy", lambda fold: copied.append(len(fold.pending)) or whole(fold))
     campaign = opened(MemoryStore())
     for i in range(1500):
         campaign.decide({"age": 20 + i % 40}, key=f"k{i}")

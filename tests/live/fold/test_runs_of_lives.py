@@ -25,7 +25,7 @@ def test_a_life_is_folded_in_runs_to_the_state_of_single_events(seed, tmp_path, 
     kinds = {event.kind for event in campaign.events()}
     assert {"switched", "refolded", "revised", "cancelled", *(["erased"] if seed == 3 else [])} <= kinds
     worker, found = campaign._worker, []
-    monkeypatch.setattr(loader.Loader, "kept", lambda *_: iter(()))  # all of it, from no snapshot
+    monkeypatch.setattr(loader.Loader, "snapshots", lambda *_: iter(()))  # all of it, from no snapshot
     for way in (single, fold_runs):
         monkeypatch.setattr(loader, "fold_runs", way)
         assert not entered

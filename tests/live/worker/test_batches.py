@@ -294,11 +294,11 @@ def test_what_no_plan_can_use_is_refused_alone(monkeypatch):
     campaign = Campaign.open("memory://", "one", policy)
     campaign.many(frozen_calls(policy, 0, 100))
 
-    def fold_made(fold, *_):
+    def fold_new(fold, *_):
         fold.state.t += 1.0  # as half of it was entered
         raise InvalidInput("model", "a prediction", "none")
 
-    monkeypatch.setattr("evenhand.live.worker.batches.fold_made", fold_made)
+    monkeypatch.setattr("evenhand.live.worker.batches.fold_new", fold_new)
     found = campaign.many(frozen_calls(policy, 100, 5))
     assert [z.id for z in found] == list(range(102, 107))
     assert all("as_of" not in read(e) for e in list(campaign.events())[101:])
