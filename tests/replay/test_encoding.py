@@ -269,6 +269,16 @@ def test_a_log_that_charges_for_what_is_free_is_refused(tmp_path):
     assert not encoded.outcomes[encoded.actions == 0].any()
 
 
+def test_the_refusal_of_costs_that_are_never_there_under_some_actions_names_them(tmp_path):
+    """Nobody writes down what it costs to do nothing."""
+    lines = [[*line[:3], "" if line[2] == "" else line[3], *line[4:]] for line in shop.rows(300)]
+    with pytest.raises(InvalidInput, match=r'never there under none: outcomes\.visit\.free = \["none"\] if it is 0'):
+        encode(tmp_path, lines)
+    lines[next(i for i, line in enumerate(lines) if line[2] == "")][3] = "0"
+    with pytest.raises(InvalidInput, match=r"'visit' is not a number in \[0, 1\] \(first in line"):
+        encode(tmp_path, lines)
+
+
 def test_a_log_with_outcomes_outside_the_range_of_their_action_is_refused(tmp_path):
     ranges = "range = { none = [0, 1], a = [0, 0.5], b = [0, 1] }"
     text = shop.PROBLEM.replace("range = [0, 1]", ranges)
