@@ -149,7 +149,9 @@ def test_constraints_are_printed_and_in_frames(log, policy):
     assert "at least, at least" not in f"{found} {found.headline()}"
     assert [k.constraint for k in mine.kept] == [*labels, "cents - 3 sale", "0.4 cents - sale"]
     frame = found.to_frame().set_index("policy")
+    assert frame.columns.is_unique  # as a Parquet file needs it, also where a share has two bounds
     assert frame.loc["mine", f"confidence in {mine.kept[0].constraint}"] == mine.kept[0].confidence
+    assert frame.loc["mine", "confidence in sale per round, at least 0.25"] == mine.kept[2].confidence
     *_, table = found.tables()
     head = ["constraints, 95 %, confidence", "cents per round, at most 0.9", "sale per round, at most 0.32"]
     assert table.head[:3] == head

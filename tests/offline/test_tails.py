@@ -28,6 +28,7 @@ def test_intervals_are_those_of_the_transformation(terms):
     assert found.interval == pytest.approx(interval_of(terms), rel=1e-9)
     assert (-terms).mean() == pytest.approx(found.negative().value)
     assert found.negative().interval == pytest.approx(Average.of(-terms).estimate.interval)
+    assert str(found._replace(value=0.0).negative().value) == "0.0"  # as of a floor that a policy has nothing of
     assert found.error == found.se
 
 

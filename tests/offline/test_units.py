@@ -271,7 +271,7 @@ def test_a_customer_that_nobody_declared_is_told(tmp_path):
     assert {"features", "propensities"} <= blamed
     log, problem = written(tmp_path, World(50, 40, True), 14, cluster=False)
     assert value(log, problem).checks["clusters"] is not None
-    with pytest.raises(InvalidInput, match="the probabilities by which the log drew actions"):
+    with pytest.raises(InvalidInput, match="the probabilities by which the log drew actions, in 'letter'"):
         value(*written(tmp_path, World(50, 40, True), 14, "campaign_id", cluster=False))
     for name in ("campaign_id", "customer_age"):  # neither is whom a row is about
         assert value(*written(tmp_path, World(100, 8, True), 2, name, cluster=False)).checks["clusters"] is None

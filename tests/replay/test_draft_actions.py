@@ -30,7 +30,7 @@ def test_a_segment_is_the_action_only_where_no_other_column_is(tmp_path, name):
     spec = parse(found.text, "draft.toml")
     assert (spec.action, spec.categorical) == (name, ("Segment",))
     assert found.open == ()
-    alone = draft(write(tmp_path, table(["Segment", "age", "w", "p", "visit"], segments(clear=True))))
+    alone = draft(write(tmp_path, table(["w", "age", "Segment", "p", "visit"], segments(clear=True))))
     assert parse(alone.text, "draft.toml").action == "Segment"
 
 
@@ -62,3 +62,11 @@ def test_a_few_empty_cells_are_no_action(tmp_path, names):
         row[1] = ""
     several = draft(write(tmp_path, table(["age", "sent", "visit"], rows)))
     assert set(parse(several.text, "draft.toml").actions) == {"", *names}
+
+
+def test_an_action_whose_probabilities_say_else_is_left_to_the_user_beside_the_columns_that_they_fit(tmp_path):
+    found = draft(write(tmp_path, table(["segment", "age", "they got", "propensity", "visit"], segments(clear=True))))
+    assert found.open == ("which column is the action: one of 'segment', 'they got'?",)
+    header = ["segment", "age", "offered", "assignment probability", "stayed"]  # two words of a retention
+    spec = parse(draft(write(tmp_path, table(header, segments(clear=True)))).text, "draft.toml")
+    assert (spec.action, spec.columns, spec.categorical) == ("offered", {"stayed": "stayed"}, ("segment",))

@@ -8,6 +8,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.log import environment, read_rows
 from evenhand.logs.problem_file import read_spec
+from evenhand.problem import Ratio
 from tests.replay import shop
 from tests.rows import for_each
 
@@ -267,6 +268,23 @@ def test_a_log_that_charges_for_what_is_free_is_refused(tmp_path):
     assert len(encoded.actions) == 300 - charged
     assert encode(tmp_path, lines, text + '\n[outside]\nvisit = "clip"\n')[1].checks["clipped"] is not None
     assert not encoded.outcomes[encoded.actions == 0].any()
+
+
+def test_a_ratio_needs_no_other_rate_where_the_horizon_is_that_of_the_log(tmp_path):
+    ratio = '[[ratio]]\nof = "post"\nover = "visit"\nat_most = 2\n\n[policy]'
+    text = shop.PROBLEM.replace("horizon = 300", 'horizon = "log"').replace("[policy]", ratio)
+    spec, encoded, _ = encode(tmp_path, shop.rows(300), text)
+    assert encoded.spec.subject_to[-1] == spec.subject_to[-1] == Ratio("post", over="visit", at_most=2)
+
+
+def test_the_refusal_of_costs_that_are_never_there_under_some_actions_names_them(tmp_path):
+    """Nobody writes down what it costs to do nothing."""
+    lines = [[*line[:3], "" if line[2] == "" else line[3], *line[4:]] for line in shop.rows(300)]
+    with pytest.raises(InvalidInput, match=r'never there under none: outcomes\.visit\.free = \["none"\] if it is 0'):
+        encode(tmp_path, lines)
+    lines[next(i for i, line in enumerate(lines) if line[2] == "")][3] = "0"
+    with pytest.raises(InvalidInput, match=r"'visit' is not a number in \[0, 1\] \(first in line"):
+        encode(tmp_path, lines)
 
 
 def test_a_log_with_outcomes_outside_the_range_of_their_action_is_refused(tmp_path):

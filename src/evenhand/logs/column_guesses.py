@@ -37,7 +37,7 @@ YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"
           ("wahr", "falsch"), ("oui", "non"), ("si", "no"),
           ("sí", "no"), ("ano", "ne"), ("tak", "nie"), ("j", "n"))  # fmt: skip
 
-_ACTION = ("action", "arm", "treatment", "variant", "offer", "letter", "assignment", "condition", "sent",
+_ACTION = ("action", "arm", "treatment", "variant", "offer", "offered", "letter", "assignment", "condition", "sent",
            "campaign", "decision", "choice", "creative", "item", "group",
            "massnahme", "aktion", "variante", "angebot", "behandlung", "entscheidung", "brief", "gruppe",
            "akce", "varianta", "nabidka", "zasah", "rozhodnuti", "skupina", "segment")  # fmt: skip
@@ -46,7 +46,7 @@ _PROPENSITY = ("propensity", "pscore", "probability", "prob", "chance", "p",
 _OUTCOME = ("reward", "outcome", "click", "clicks", "clicked", "visit", "visits", "visited", "conversion", "converted",
             "purchase", "purchased", "bought", "sale", "sales", "sold", "revenue", "spend", "spent", "profit", "margin",
             "order", "orders", "ordered", "opened", "response", "responded", "answer", "answers", "answered", "churn",
-            "churned", "called", "label", "target", "y",
+            "churned", "stayed", "retained", "renewed", "cancelled", "canceled", "called", "label", "target", "y",
             "kauf", "gekauft", "verkauf", "bestellung", "bestellt", "klick", "geklickt", "besuch", "besucht", "umsatz",
             "erlos", "gewinn", "antwort", "reaktion", "ziel", "erfolg", "kundigung", "gekundigt",
             "nakup", "koupil", "koupeno", "prodej", "objednavka", "objednano", "klik", "kliknuti", "navsteva", "trzba",
@@ -276,6 +276,8 @@ def guess(found: Looks, fits: Callable[[Look, Look], bool]) -> Guess:
         named = [c for c in codes if c in several or (_is_named(c, _ACTION) and not _is_outcome(c))]
         clear = len(several) == 1 and [c for c in named if fits(c, propensity[0])] == several
         several = several if clear or len(named) == 1 else named
+        if len(several) == 1 and not fits(several[0], propensity[0]):  # another column may be meant
+            several += [c for c in codes if c not in several and not _is_outcome(c) and fits(c, propensity[0])]
     action = several[0] if len(several) == 1 else None
     rest = [c for c in rest if c is not action]
     named = [c for c in rest if c not in several and _is_outcome(c)]

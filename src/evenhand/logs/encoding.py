@@ -15,6 +15,7 @@ from evenhand.core.texts import amount, few
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
+from evenhand.logs import toml
 from evenhand.logs.bad_rows import BadRows, absent, drop, is_name, marked, missing, with_levels
 from evenhand.logs.checks.repeats import FEW, is_owner, scales, undeclared
 from evenhand.logs.clusters import Clusters, declared
@@ -302,7 +303,7 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         told = _thousands(columns, column)
         if outcome.times is not None:
             told += f", before it is multiplied by {outcome.times}"
-        told += _in_words(columns, column)
+        told += _in_words(columns, column) + _empty_under(spec, columns, outcome.name, free)
         before, everywhere = z, np.ones(len(z), bool)
         ranges = [(everywhere, *outcome.widest, f"{told}")]
         for action in (a for a in _names(spec) if outcome.ranges_by_action and a not in free):
@@ -326,6 +327,20 @@ def _in_words(columns: Columns, name: str) -> str:
     texts = {*_odd(columns, name)} - {""}
     numbers = ", ".join(f"{text} = {value:g}" for text, value in yes_no(sorted(texts)).items())
     return f" (texts are read as numbers by values = {{ {numbers} }} in its table)" if numbers else ""
+
+
+def _empty_under(spec: Spec, columns: Columns, outcome: str, free: Collection[str]) -> str:
+    """Say which actions never have a value of an outcome, which nobody writes down where it is 0."""
+    empty = missing(spec, columns, spec.columns[outcome])
+    if not empty.any():
+        return ""
+    logged = columns.names(spec.logged)
+    under = {a: logged.are([t for t, action in spec.actions.items() if action == a]) for a in _names(spec)}
+    never = [a for a, rows in under.items() if a not in free and rows.any() and empty[rows].all()]
+    if not never or len(never) == len(under):
+        return ""
+    keys = f"outcomes.{toml.key(outcome)}.free = {toml.value([a for a in _names(spec) if a in free or a in never])}"
+    return f" (it is never there under {', '.join(never)}: {keys} if it is 0 there)"
 
 
 def _stated(values: Mapping[str, float], text: str) -> float:

@@ -189,9 +189,9 @@ class Estimate(NamedTuple):
         )
 
     def negative(self) -> Estimate:
-        """The estimate of the value times -1."""
+        """The estimate of the value times -1, where 0 stays 0: nothing is shown as -0."""
         events = None if self.events is None else self.events.negative()
-        return self._replace(value=-self.value, events=events, tails=self.tails.negative())
+        return self._replace(value=0.0 - self.value, events=events, tails=self.tails.negative())
 
     @staticmethod
     def of(influence: Floats, value: float, moves: Floats = STILL, degrees: float = inf) -> Estimate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -63,8 +64,10 @@ def _used(name: str) -> Column[Valued]:
     return Column((f"{name} used", "", f"low {name} used", f"high {name} used"), f"{name} used", lambda p: p.used[name])
 
 
-def _kept(k: Kept) -> tuple[Column[Valued], Column[Valued]]:
-    row, sure = f"{k.row}, {k.side} {k.limit:.6g}", f"confidence in {k.constraint}"
+def _kept(k: Kept, several: bool) -> tuple[Column[Valued], Column[Valued]]:
+    """Return the columns of a constraint; the limit is in the name of both where several have its label."""
+    limit = f", {k.side} {k.limit:.6g}"
+    row, sure = k.row + limit, f"confidence in {k.constraint}{limit * several}"
     return Column((), row, lambda _: k.used), Column((sure,), sure, lambda _: k.confidence)
 
 
@@ -128,7 +131,8 @@ class Value(LogResult):
 
     def columns(self, p: Valued) -> tuple[Column[Valued], ...]:
         """Return the numbers of a policy, which has each constraint by the row that it keeps least surely."""
-        kept = (column for k in p.kept for column in _kept(k))
+        labels = Counter(k.constraint for k in p.kept)
+        kept = (column for k in p.kept for column in _kept(k, labels[k.constraint] > 1))
         always = () if self.anytime is None else self._always()
         return (*columns(self.objective, self.estimators), *always, *map(_used, self.limits), *kept)
 

@@ -44,7 +44,8 @@ def refuse_misfit(name: str, spec: Spec, problem: Problem, encoded: Encoded) -> 
     found = None if spec.unchecked else misfit(drawn_of(problem, encoded), by_row=isinstance(spec.propensity, str))
     if found is None:
         return
-    expected = "the probabilities by which the log drew actions (unchecked = true uses others all the same)"
+    told = f"the probabilities by which the log drew actions, in {spec.logged!r}"
+    expected = f"{told} (unchecked = true uses others all the same)"
     with locate_keys(spec.origin, name):
         raise InvalidInput("propensity", expected, f"the {_stated(spec)}, while the shares in {name} are {found}")
 

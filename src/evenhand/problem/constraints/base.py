@@ -197,7 +197,9 @@ def as_rated(constraint: Constraint) -> Rated | None:
 
 def over(constraint: Constraint, rounds: int) -> Constraint:
     """Return a constraint with a total over a number of rounds as a rate; itself, if it states no total over all."""
-    return constraint.over(rounds) if isinstance(constraint, Summed) else constraint
+    if isinstance(constraint, Summed) and callable(constraint.over):  # the `over` of a ratio is its denominator
+        return constraint.over(rounds)
+    return constraint
 
 
 def total_constraints(constraints: Iterable[Constraint], outcome: str) -> Iterator[tuple[int, Totalled]]:
