@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.offline import Frontier
 from evenhand.offline.curve_policies import cheapest_of, planned, single
-from evenhand.offline.plans.fold_plans import Crossed, best, even
+from evenhand.offline.plans.fold_plans import Crossed, Fold, best, even
 from evenhand.offline.scores import Estimate
 from tests.offline.logs import draw
 
@@ -104,7 +104,7 @@ def fair_measured(times, rows=4000, seed=5, budget=0.5, tolerance=0.05):
             for fold in crossed.rows.members:
                 i = np.repeat(fold, k[fold])
                 aim = crossed.aim.part(i)
-                brought += next(plan(aim, cost, i)).of(aim.tables[0].scores).sum()
+                brought += next(plan(Fold(aim, cost, {}, i))).of(aim.tables[0].scores).sum()
             values.append(brought / rows)
     (at,) = planned(crossed, plan, "cents")
     return Estimate.of(at.psi, 0.0).se / np.std(values, ddof=1)

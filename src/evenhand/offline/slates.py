@@ -15,6 +15,8 @@ from evenhand.core.types import Floats, Ints
 from evenhand.logs.clusters import Clusters
 from evenhand.offline.scores import Average, Estimate
 
+__all__ = ["cascade", "independent", "moments_of", "moments_of_independent", "pseudo_inverse"]
+
 _ROUNDED = 1e-9
 _SHOWN = 1e-6  # of the chances of a policy: what may be outside of all lists of the log, by rounding
 _ONE = 1.0 + _ROUNDED
