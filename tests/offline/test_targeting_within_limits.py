@@ -33,6 +33,13 @@ def stated(*subject_to, **other):
     return problem(outcomes=OUTCOMES, subject_to=subject_to, **other)
 
 
+def test_the_first_budget_of_the_file_is_the_one_that_curves_vary():
+    budgets = Budget("sale", rate=0.4), Budget("cents", rate=0.6)
+    for first, second in (budgets, budgets[::-1]):
+        found = limit_of(draw(300, 2, stated=stated(first, second)).evidence)
+        assert found == (first.outcome, pytest.approx(first.rate), first.outcome == "sale")
+
+
 def test_every_fold_has_the_optimum_within_all_limits():
     limits = Budget("cents", rate=0.6), Budget("paper", rate=0.2), Parity("cents", by="area", tolerance=0.05)
     log = draw(1500, 2, stated=stated(*limits, Floor("sale", rate=0.3))).evidence

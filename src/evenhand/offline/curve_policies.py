@@ -49,16 +49,12 @@ class Limit(NamedTuple):
 
 
 def limit_of(evidence: Evidence) -> Limit | None:
-    """Return the budget that a curve varies, None if there is none.
-
-    It is the first one on an outcome that is known before acting, or else the first on one that is learned.
-    """
+    """Return the budget that a curve varies: the first one of all groups together; None if there is none."""
     p, budgets = evidence.problem, demands_of(evidence.problem).budgets
-    for names in (p.known, p.learned):
-        for s in budgets:
-            if s.outcome in names:
-                return Limit(str(s.outcome), s.total / p.horizon, names is p.learned)
-    return None
+    if not budgets:
+        return None
+    first = budgets[0]
+    return Limit(str(first.outcome), first.total / p.horizon, first.outcome in p.learned)
 
 
 def others_of(evidence: Evidence, limit: Limit | None) -> tuple[Statement, ...]:
