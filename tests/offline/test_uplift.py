@@ -172,6 +172,15 @@ def test_what_was_logged_beside_withdrawn_actions_factors_and_other_objectives()
     assert not any(z.name in RATES for z in found.measures.each)  # what a row is worth depends on all others
 
 
+def test_to_play_a_harmful_action_seldom_does_not_pay(two):
+    harm = np.random.default_rng(3).random(two.rows) < np.where(two.actions == 1, 0.3, 0.6)
+    log = replace(two, outcomes=np.column_stack([harm.astype(float), *two.outcomes.T[1:]]))
+    found = curve(log, budgets=BUDGETS)
+    assert line(found, "only small").less[3].value > 0.2  # more than everybody's harm
+    assert found.pays() == "Targeting does not pay: the log cannot tell it from the cheapest actions"
+    assert curve(two, budgets=(0.4,)).pays() == "Whether targeting pays is told by curves of two or more budgets"
+
+
 def test_a_sentence_says_where_targeting_stops_to_pay(two, found):
     assert found.pays() == "Targeting pays at 3 of 4 budgets (0.1 to 1 cents per case)"
     only = line(found, "only small")

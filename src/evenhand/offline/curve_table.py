@@ -177,7 +177,8 @@ class Curve(LogResult):
     def pays(self) -> str:
         """State whether targeting pays, and up to which budget: where it brings more than each action at random.
 
-        It does where the band of every such difference, which holds at all budgets at once, is above 0.
+        It does where the band of every such difference, which holds at all budgets at once, is above 0, if that of AUUC
+        is, too: to play a harmful action seldom is no gain beyond not playing it.
         """
         names = [z.name for z in self.lines if z.name.startswith("only ")] or [z.name for z in self.lines[1:]]
         if not names or not self._sound:
@@ -187,6 +188,10 @@ class Curve(LogResult):
         count, unit = len(self.budgets), f"{self.spent} per case"
         if not at:
             return f"Targeting does not pay at any of {count} budgets, as far as the log tells"
+        if math.isnan(self.measures.least_auuc):
+            return "Whether targeting pays is told by curves of two or more budgets"
+        if self.measures.least_auuc <= 0.0:
+            return "Targeting does not pay: the log cannot tell it from the cheapest actions"
         ends = amount(at[0], 3) if len(at) == 1 else f"{amount(at[0], 3)} to {amount(at[-1], 3)}"
         found = f"Targeting pays at {len(at)} of {count} budgets ({ends} {unit})"
         if at[-1] == self.budgets[-1]:

@@ -37,6 +37,11 @@ class Measures(NamedTuple):
         """The Qini beyond a line; NaN if there is none."""
         return next((z.value for z in self.each if z.beyond == line), Estimate(float("nan"), float("nan")))
 
+    @property
+    def least_auuc(self) -> float:
+        """What targeting brings beyond the cheapest actions at the least, by the band; NaN at a single budget."""
+        return next((z.value.value - self.errors * z.value.se for z in self.each if z.name == AUUC), float("nan"))
+
 
 class Areas:
     """The areas below lines, added up budget by budget.
