@@ -103,6 +103,30 @@ def test_late_outcomes_belong_to_their_contexts():
             np.testing.assert_array_equal(context, seen)
 
 
+class Scales(Noted):
+    """Writes in the arrays that it gets, as `x -= x.mean(0)` does."""
+
+    def select(self, context):
+        context *= np.nan
+        return super().select(np.zeros_like(context))
+
+    def update(self, context, action, reward):
+        super().update(context.copy(), action, reward)
+        context *= np.nan
+
+
+def test_an_algorithm_may_write_in_what_it_gets():
+    run(record="all")
+    cases = [[z[0] for z in mine.selected] for mine in Noted.made[-2:]]
+    Noted.made.clear()
+    policy = eh.Wrapped(make=Scales).policy(WORLD.problem, WORLD.n_features)
+    eh.simulate(policy, WORLD, replicas=2, seed=4, progress=False)
+    for mine, seen in zip(Noted.made[-2:], cases, strict=True):
+        assert len(mine.told) == 60
+        for (context, _, _), same in zip(mine.told, seen, strict=True):
+            np.testing.assert_array_equal(context, same)
+
+
 def test_beside_the_recipes_of_the_house():
     mine = eh.Wrapped(make=Noted, name="mine").policy(PROBLEM, 2)
     model = eh.BayesianRidge(n_features=2)

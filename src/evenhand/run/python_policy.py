@@ -156,7 +156,7 @@ class Selecting:
             context = np.array(x[r if len(x) > 1 else 0])
             drawn = int(u[r, 0] * 2.0**53) if u.shape[1] else 0
             state.luck[r].bit_generator.state = np.random.Philox(key=drawn).state
-            action = _action(algorithm.select(context), x.shape[1])
+            action = _action(algorithm.select(context.copy()), x.shape[1])  # as it may write in what it gets
             bonus[r, :, action] = 1.0
             state.recent[r].append((context, action))
         return Worth(mean, bonus, random=True)
@@ -170,9 +170,9 @@ class Selecting:
                 reward = float(np.dot(y[r, 0, counts], weights[counts]))
                 if state.takes_outcomes:
                     told = {name: float(y[r, 0, m]) for m, name in enumerate(self.names) if seen[r, 0, m]}
-                    algorithm.update(context, action, reward, outcomes=told)  # type: ignore[call-arg]
+                    algorithm.update(context.copy(), action, reward, outcomes=told)  # type: ignore[call-arg]
                 else:
-                    algorithm.update(context, action, reward)
+                    algorithm.update(context.copy(), action, reward)
 
 
 def _takes_outcomes(update: Callable[..., None]) -> bool:
