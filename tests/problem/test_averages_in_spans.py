@@ -14,7 +14,7 @@ from evenhand.problem import Groups, Outcome, Parity, Problem, Ratio
 from evenhand.problem.constraints import per_row
 from evenhand.problem.spans import Spans
 from evenhand.replay import replay_log
-from evenhand.replay.measures import names, summed, used
+from evenhand.replay.measures import names, span_statements, span_uses
 from evenhand.run import opt
 from tests import averages, day_worlds
 from tests.replay.test_spans import DAILY, days as rows_of_days, write
@@ -157,15 +157,15 @@ def test_a_file_states_them_and_the_report_says_what_each_day_has(tmp_path):
     text = text.replace("[policy]", '[[ratio]]\nof = "post"\nover = "visit"\nat_most = 2.5\nper = "day"\n\n[policy]')
     log, toml = write(tmp_path, rows_of_days(600), text)
     found = replay_log(log, toml, replicas=2, bootstrap=0, out=tmp_path / "out", progress=False)
-    budget, parity, ratio = summed(found.problem)
+    budget, parity, ratio = span_statements(found.problem)
     assert (parity.constraint.per, ratio.constraint.per) == ("day", "day")
     first = found.runs[0].trace
-    np.testing.assert_allclose(used(first, ratio) * _visits(first), used(first, budget), rtol=1e-9)
+    np.testing.assert_allclose(span_uses(first, ratio) * _visits(first), span_uses(first, budget), rtol=1e-9)
     head = "post gap by town in each span"
     assert head in str(found)
     assert "post / visit in each span" in str(found)
     (line,) = [z for z in str(found).split(head)[1].split("\n\n")[0].split("\n") if z.startswith("2026-12-15")]
-    gaps = used(first, parity)
+    gaps = span_uses(first, parity)
     assert line.split()[3:6] == ["0.1", f"{gaps[:, 1].mean():.4f}", f"{gaps[:, 1].max():.4f}"]
     said = (tmp_path / "out" / "results.json").read_text()
     assert f"post gap by town {names(found.problem, parity)[1]}" in said

@@ -199,7 +199,7 @@ def test_what_was_not_served_is_said_at_the_top(tmp_path):
     blind = next(run for run in found.runs if run.name == "uniform")
     part = found.measured["uniform"]["rounds served"][1].mean
     assert part == pytest.approx((blind.rounds / 300).mean()) == pytest.approx(0.3)
-    assert found.served["uniform"] == part
+    assert found.parts_served["uniform"] == part
     alone = replace(found, runs=(blind,))
     assert alone.headline().endswith("visit per round; it served 30.0% of the rounds")
     assert "uniform served 30.0% of the rounds, until nothing fitted; the others count 0." in found.summary()
@@ -207,7 +207,7 @@ def test_what_was_not_served_is_said_at_the_top(tmp_path):
     assert "Rounds served: rounds served" in found.page().html()
     free = replay_log(*shop.write(tmp_path, lines, problem, [*shop.HEADER, "paid"]), replicas=2, bootstrap=0)
     assert free.checks["ends"] is None
-    assert free.served == {}
+    assert free.parts_served == {}
     assert "it served" not in free.headline()
     every = problem.replace("known = { a = 1, b = 1 }", "known = { none = 0.1, a = 1, b = 1 }")
     found = replay_log(*shop.write(tmp_path, lines, every, [*shop.HEADER, "paid"]), replicas=2, bootstrap=0)

@@ -9,7 +9,7 @@ from evenhand.logs.settings import systems
 from evenhand.policy.books import ByPeriod
 from evenhand.problem import Floor
 from evenhand.replay import replay_log
-from evenhand.replay.measures import names, summed, used
+from evenhand.replay.measures import names, span_statements, span_uses
 from evenhand.run import simulate
 from tests.replay.test_spans import DAILY, DATES, DAYS, TRAFFIC, days, stating, world, write
 
@@ -32,10 +32,10 @@ def test_what_a_span_used_is_the_sum_over_its_plays(tmp_path, text, spans):
     tested, *_ = systems(found.problem, spec.settings, found.n_features)
     trace = simulate(tested, found, replicas=6, record="all", progress=False)
     by_day = spent_by_day(trace, found, 6)
-    (stated,) = summed(found.problem)
+    (stated,) = span_statements(found.problem)
     expected = np.stack([by_day[:, z].sum(1) for z in spans], 1)
     assert expected.min() > 0
-    np.testing.assert_allclose(used(trace, stated), expected)
+    np.testing.assert_allclose(span_uses(trace, stated), expected)
 
 
 def test_periods_add_up_to_the_table_of_the_run(tmp_path):
@@ -67,9 +67,9 @@ def test_a_problem_without_spans_keeps_no_periods(tmp_path):
 def test_a_report_has_a_line_and_a_bar_for_every_span(tmp_path):
     log, toml = write(tmp_path, days(600))
     found = replay_log(log, toml, replicas=3, bootstrap=2, out=tmp_path / "out", progress=False)
-    (stated,) = summed(found.problem)
+    (stated,) = span_statements(found.problem)
     text, first = str(found), found.runs[0]
-    use = used(first.trace, stated)
+    use = span_uses(first.trace, stated)
     assert "post in each span" in text
     for i, span in enumerate(names(found.problem, stated)):
         (line,) = [z for z in text.split("\n") if z.startswith(span)]
@@ -98,7 +98,7 @@ def test_a_file_asks_for_a_floor_on_every_day_and_the_report_says_what_each_has(
     found = replay_log(log, toml, replicas=2, bootstrap=0, out=tmp_path / "out", progress=False)
     floor = next(s for s in found.problem.stated if s.spans is not None and not s.spends)
     assert floor.constraint == Floor("visit", total=3, per="day")
-    reached = used(found.runs[0].trace, floor)
+    reached = span_uses(found.runs[0].trace, floor)
     np.testing.assert_allclose(reached.sum(1), found.runs[0].trace.total("visit"))
     (line,) = [z for z in str(found).split("visit in each span")[1].split("\n") if z.startswith("2026-12-15")]
     cells = line.split()[3:]
@@ -126,10 +126,10 @@ def test_a_floor_by_group_has_the_least_group_of_every_day(tmp_path):
         for r in range(2):
             if plays.counted[i, r]:
                 expected[r, int(context.time[r]), context.groups[r, 0, 0]] += plays.outcomes[i, r, 0, 0]
-    reached = used(trace, floor)
+    reached = span_uses(trace, floor)
     np.testing.assert_allclose(reached, (expected / shares).min(2))
     table = str(found).split("visit in each span, least by town")[1]
     (line,) = [z for z in table.split("\n") if z.startswith("2026-12-15")]
-    of_report = used(found.runs[0].trace, floor)
+    of_report = span_uses(found.runs[0].trace, floor)
     assert line.split()[3:6] == ["3", f"{of_report[:, 1].mean():.1f}", f"{of_report[:, 1].min():.1f}"]
     assert "visit reached 2026-12-15 to 2026-12-16, least by town" in (tmp_path / "out" / "results.json").read_text()

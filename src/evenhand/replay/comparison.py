@@ -233,7 +233,7 @@ class Replays(ReplayResult):
             return
         for other in self.references:
             pairs = ((cell, self.beyond(cell, other)) for cell in self.cells)
-            found = [d.named(cell.name) for cell, d in pairs if d is not None]
+            found = [d.as_interval(cell.name) for cell, d in pairs if d is not None]
             if found:
                 yield from differences(f"{self.objective} per round beyond {other}", found)
         yield from others("All recipes and budgets", self.tables(), "")

@@ -27,7 +27,7 @@ SERVED = "rounds served"  # as a part of those that were due
 ALL = 0.9995  # the part of them from which on it counts as all
 
 
-def summed(problem: Problem) -> list[Statement]:
+def span_statements(problem: Problem) -> list[Statement]:
     """Return the constraints that have spans of time; of budgets those on one outcome."""
     return [s for s in problem.stated if s.spans is not None and (s.outcome is not None or not s.spends)]
 
@@ -72,7 +72,7 @@ def _least(stated: Statement) -> str:
     return "" if stated.by is None else f", least by {stated.by}"
 
 
-def used(trace: Trace, stated: Statement) -> Floats | None:
+def span_uses(trace: Trace, stated: Statement) -> Floats | None:
     """Return the sum over the decisions of every span, `->(R,S)`; None for a system that does not follow spans.
 
     Where groups are compared, it is the least sum of a group, divided by its share; where averages are bounded, what
@@ -96,7 +96,7 @@ def tables(problem: Problem, systems: Mapping[str, Mapping[str, tuple[float, flo
         problem: that states the budgets.
         systems: by name, the mean and the worst of every measure.
     """
-    for s in summed(problem):
+    for s in span_statements(problem):
         assert s.spans is not None
         spans = names(problem, s)
         shown = {name: found for name, found in systems.items() if measure(s, spans[0]) in found}
@@ -228,8 +228,8 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
         yield Measure(f"{name} used", trace.total(name), "high", total)
         yield Measure(f"{name} of budget", trace.total(name) / total, "high", 1.0)
         yield Measure(f"{name} left", total - trace.total(name), "low")
-    for s in summed(problem):
-        use = used(trace, s)
+    for s in span_statements(problem):
+        use = span_uses(trace, s)
         if use is not None and s.spans is not None:
             for i, (span, most) in enumerate(zip(names(problem, s), limits(s).tolist(), strict=True)):
                 yield Measure(measure(s, span), use[:, i], s.constraint.worst, most)
@@ -313,11 +313,11 @@ class Difference(NamedTuple):
         return Difference(d.mean, d.se, d.mean - half, d.mean + half)
 
     @property
-    def told(self) -> int:
+    def sign(self) -> int:
         """The sign of a difference if its interval leaves out 0, else 0."""
         return sign_of(self.low, self.high)
 
-    def named(self, name: str) -> Interval:
+    def as_interval(self, name: str) -> Interval:
         """Give the difference a name, as pictures show it."""
         return Interval(name, self.mean, self.low, self.high)
 

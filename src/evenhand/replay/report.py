@@ -188,7 +188,7 @@ class Replay(ReplayResult):
         return Tables(problem=self.problem, measured=self.measured, bootstrap=self.bootstrap)
 
     @property
-    def served(self) -> dict[str, float]:
+    def parts_served(self) -> dict[str, float]:
         """The part of the rounds that each system served, of those that did not serve all."""
         parts = {name: found[SERVED][1].mean for name, found in self.measured.items()}
         return {name: part for name, part in parts.items() if part < ALL}
@@ -200,7 +200,7 @@ class Replay(ReplayResult):
         if (refused := refusal(self.checks)) is not None:
             return refused
         first, name = self.runs[0].name, self.objective
-        beyond, part = self.beyond(first), self.served.get(first)
+        beyond, part = self.beyond(first), self.parts_served.get(first)
         served = "" if part is None else f"; it served {part:.1%} of the rounds"
         if beyond is None:
             result = f"{first} brings {self.measured[first][name][1].mean:.4f} {name} per round{served}"
@@ -231,7 +231,7 @@ class Replay(ReplayResult):
             mean, total, most = (amount(z, 6) for z in (d.mean, s.total, d.worst or 0.0))
             yield f"{s.outcome}: {mean} of {total} used on average, {most} at most."
         yield from (" ".join(line.split()) for line in self._promises())
-        for name, part in self.served.items():
+        for name, part in self.parts_served.items():
             yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
 
     def totals(self) -> Iterator[str]:
@@ -260,7 +260,7 @@ class Replay(ReplayResult):
         names, layout = [run.name for run in self.runs], self.layout
         title = f"{self.objective} per round beyond {BLIND}"
         yield from differences(title, [d for d in map(self.beyond, names) if d is not None], layout.objective())
-        marks = {SERVED: [self.measured[n][SERVED][1].mean for n in names]} if self.served else {}
+        marks = {SERVED: [self.measured[n][SERVED][1].mean for n in names]} if self.parts_served else {}
         yield from uses(names, layout.used(), marks, tuple(layout.outcomes()))
         yield from others("Limits and groups", layout.limits(), "\n".join(self._promises()))
         yield from (self._groups(c, by) for c, by in by_group(self.problem.subject_to))
@@ -282,8 +282,8 @@ class Replay(ReplayResult):
 
     def _span_charts(self) -> Iterator[Part]:
         """Draw what the policy under test used or reached in every span of time, beside its limits."""
-        for s in spans.summed(self.problem):
-            use = spans.used(self.runs[0].trace, s)
+        for s in spans.span_statements(self.problem):
+            use = spans.span_uses(self.runs[0].trace, s)
             if use is not None:
                 each = zip(spans.names(self.problem, s), use[: self.shuffles].mean(0), spans.limits(s), strict=True)
                 bars = [Bar(span, x / z, f"{amount(x, 3)} of {amount(z, 3)}") for span, x, z in each if z]
@@ -300,7 +300,7 @@ class Replay(ReplayResult):
         found = self.measured[system].get(f"{self.objective} minus {BLIND}")
         if found is None or system == BLIND:
             return None
-        return Difference.of(found[1], self.bootstrap).named(system)
+        return Difference.of(found[1], self.bootstrap).as_interval(system)
 
     def text(self, *, errors: bool = False) -> str:
         """Return the report as text.

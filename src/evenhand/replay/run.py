@@ -217,11 +217,11 @@ def replay_several(
             raise InvalidInput("policies", "different recipes", f"{names.count(name)} of {name!r}")
     given: list[float | None] = [*dict.fromkeys(rates)] or [None]
     for rate in given:
-        within(spec, rate)  # refuses before the log is read
+        at_rate(spec, rate)  # refuses before the log is read
     read = read_rows(log_path, spec)
     spec, levels, log = read.spec, read.encoded.levels, read.environment(shuffles=runs.replicas)
     refuse_misfit(read.name, spec, read.problem, read.encoded)
-    specs = [(rate, within(spec, rate)) for rate in given]
+    specs = [(rate, at_rate(spec, rate)) for rate in given]
     cells: list[tuple[str, float | None, Policy]] = []
     taken = [*names, BLIND]
     for part in each:
@@ -257,7 +257,7 @@ def replay_several(
     )
 
 
-def within(spec: Spec, rate: float | None) -> Spec:
+def at_rate(spec: Spec, rate: float | None) -> Spec:
     """Return a problem with another rate of its budget; the same problem for None.
 
     Raises:
@@ -282,7 +282,7 @@ def of_problem_file(path: Path) -> dict[str, Callable[[], object]]:
         InvalidInput: as for `read_spec`; or the recipe refuses the problem.
     """
     found = policies(path)
-    log = _made_up(found[0].problem)
+    log = _invented_log(found[0].problem)
     jobs: dict[str, Callable[[], object]] = {
         p.name: partial(simulate, p, replace(log, problem=p.problem), replicas=2, progress=False) for p in found
     }
@@ -300,7 +300,7 @@ def policies(path: Path) -> list[Policy]:
     return systems(problem, spec.settings, _UNITS * len(problem.actions))
 
 
-def _made_up(problem: Problem) -> Logged:
+def _invented_log(problem: Problem) -> Logged:
     """Make a log of all actions in turn; varying propensities ensure that rows are rejected at random."""
     luck, actions = np.random.default_rng(0), np.arange(_ROWS) % len(problem.actions)
     ends = problem.span_by_action[:, actions if problem.span_by_action.shape[1] > 1 else 0]

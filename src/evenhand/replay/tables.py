@@ -232,13 +232,13 @@ def beyond(found: Sequence[Difference]) -> str:
     if len(found) == 1:
         d = found[0]
         error = "(no error known)" if d.high is None else f"± {d.high - d.mean:.4f} (95 %)"
-        unsure = d.high is not None and not d.told
+        unsure = d.high is not None and not d.sign
         return f"{round(d.mean, 4) + 0.0:+.4f} {error}" + (", perhaps by chance" if unsure else "")
     if any(d.low is None for d in found):
         low, high = (round(pick(d.mean for d in found), 4) + 0.0 for pick in (min, max))
         means = f"{low:+.4f}" if low == high else f"{low:+.4f} to {high:+.4f}"
         return f"{means} (no errors known)"
-    told = [d.told for d in found]
+    told = [d.sign for d in found]
     counts = {"more": told.count(1), "less": told.count(-1), "perhaps by chance": told.count(0)}
     return ", ".join(f"{what} at {n}" for what, n in counts.items() if n)
 
