@@ -163,7 +163,7 @@ def refuse_other_books(new: Parts, old: Parts) -> None:
     refuse_return(old.problem, new.problem, "adopt")
     if _periods(old.problem) != _periods(new.problem):
         expected = "the same spans of time, start, end and forecast's periods, as sums in the state are of these"
-        raise InvalidInput("adopt: problem.subject_to, since, until, zone, traffic", expected, "others")
+        raise InvalidInput("adopt: problem.subject_to, until, traffic, since, zone", expected, "others")
     if (was_owed := _credits(old.problem)) != (owed := _credits(new.problem)):
         raise InvalidInput("adopt: NeverWorse", f"{was_owed}, as the credit in the state is of this", owed)
 
