@@ -92,10 +92,4 @@ def test_hours_and_months_get_marks_that_fit():
 
 def test_marks_of_a_zone_are_at_local_midnights():
     start = datetime(2026, 10, 24, tzinfo=ZoneInfo("Europe/Prague"))
-    found = HorizontalAxis(last=4.0, start=start).marks()
-    assert [(round(24 * x), words) for x, words in found] == [
-        (0, "24 Oct"),
-        (24, "25 Oct"),
-        (49, "26 Oct"),
-        (73, "27 Oct"),
-    ]
+    assert [round(24 * x) for x, _ in HorizontalAxis(last=4.0, start=start).marks()] == [0, 24, 49, 73]
