@@ -129,9 +129,9 @@ class Clock:
         if local is not None:
             zones.refuse_doubt("since", start, local)
             start = zones.at(zones.moment(start, local), local)
-        elif start.tzinfo is not None and _parse("until", until).utcoffset() not in (None, start.utcoffset()):
+        elif start.tzinfo is not None and (end := _parse("until", until)).utcoffset() not in (None, start.utcoffset()):
             expected = 'an end with the offset of since=, or a zone beside both, such as zone = "Europe/Prague"'
-            raise InvalidInput("until", expected, value_text(until))
+            raise InvalidInput("until", expected, end.isoformat(" "))
         last = Clock(start, math.inf, local).boundary("until", until)
         if last <= 0.0:
             raise InvalidInput("until", f"a time after since={since}", until)
@@ -201,16 +201,13 @@ class Clock:
         if not isinstance(time, np.ndarray) or time.dtype != np.float64 or time.shape not in ((1,), (replicas,)):
             raise InvalidInput(field, f"an array of numbers of shape (1,) or ({replicas},)", value_text(time))
         if not ((time >= 0.0) & (time < math.inf)).all():
-            raise InvalidInput(field, f"at least 0, the start of the run{self._start}", time)
+            start = "" if self.since is None else f" ({self.since})"
+            raise InvalidInput(field, f"at least 0, the start of the run{start}", time)
 
     @property
     def start(self) -> datetime | None:
         """The start with its offset, that of UTC if it states none; None if times are numbers."""
         return self.since if self.since is None or self.since.tzinfo is not None else self.since.replace(tzinfo=UTC)
-
-    @property
-    def _start(self) -> str:
-        return "" if self.since is None else f" ({self.since})"
 
     def edges(self, field: str, per: Per) -> Floats:
         """Return the ends of the periods from 0 to the end of the run, `()->(P+1)`; the last one may be later.
