@@ -199,6 +199,29 @@ def test_numbers_are_times_where_there_is_no_date(tmp_path):
     assert found.start(0, np.arange(1)).context(299).time[0] == max(float(t) for t, *_ in lines)
 
 
+def test_times_of_a_zone_are_local_in_a_log_and_in_a_campaign(tmp_path):
+    """The local time 02:30 comes twice on 25 October, a day of 25 hours."""
+    text = DAILY.replace('since = "2026-12-14"\nuntil = 2026-12-18', "since = 2026-10-24\nuntil = 2026-10-28")
+    text = text.replace("until", 'zone = "Europe/Prague"\nuntil', 1)
+    local = ["2026-10-25T02:30", "2026-10-25T02:30+01:00", "2026-10-26T00:30"]
+    lines = [[t, *row] for t, row in zip(100 * local, shop.rows(300), strict=True)]
+    _, found = world(tmp_path, lines, text)
+    times = {float(found.start(0, np.arange(1)).context(i).time[0]) for i in range(300)}
+    assert times == {26.5 / 24, 27.5 / 24, 49.5 / 24}
+    log, toml = tmp_path / "log.csv", tmp_path / "problem.toml"
+    said = str(replay_log(log, toml, replicas=2, bootstrap=2, progress=False))
+    assert (
+        "note: 100 rows have times that come twice or never in Europe/Prague, as the clock changes: read as the" in said
+    )
+    now = [0]
+    campaign = open_campaign(MemoryStore(now=lambda: now[0]), "shop", toml, log_path=log, on_expiry="release")
+    for hour in (22, 23):  # before and after midnight in Prague
+        now[0] = int(datetime(2026, 10, 25, hour, 30, tzinfo=UTC).timestamp() * 1e6)
+        campaign.decide({"age": 30, "town": "north"}, key=str(hour), offered=["a"])
+    account = campaign.status().accounts["post"]
+    assert [(u.start, u.used) for u in account.spans if u.used] == [("2026-10-25", 1.0), ("2026-10-26", 1.0)]
+
+
 def test_an_end_needs_the_times_of_rows(tmp_path):
     log, toml = write(tmp_path, days(50), DAILY.replace('time = "when"', ""))
     with pytest.raises(

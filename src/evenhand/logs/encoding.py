@@ -126,7 +126,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         )
     if time is not None:
         time = bad.kept(time)
-        notes += _late(spec, time)
+        notes += [*_late(spec, time), *_doubtful(spec, columns, bad)]
     for a, action in enumerate(_names(spec)):
         if action not in absent and not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
@@ -233,6 +233,17 @@ def _late(spec: Spec, time: Floats) -> list[str]:
     """Say how many rows come after the end of the run."""
     late = int((time >= spec.clock.last).sum())
     return [f"{late:,} rows come after {spec.until}, the end of the run, and are not played"] * (late > 0)
+
+
+def _doubtful(spec: Spec, columns: Columns, bad: BadRows) -> Iterator[str]:
+    """Say how many rows have local times that a change of the clock makes doubtful, and how these are read."""
+    if spec.zone is None or spec.time is None:
+        return
+    column = columns.names(spec.time)
+    doubtful = np.array([spec.clock.is_doubtful(text) for text in column.values])
+    if rows := int(doubtful[bad.kept(column.codes)].sum()):
+        told = "read as the earlier one, or as much later as the clock is set forward"
+        yield f"{rows:,} rows have times that come twice or never in {spec.zone}, as the clock changes: {told}"
 
 
 def _names(spec: Spec) -> tuple[str, ...]:

@@ -331,6 +331,8 @@ _PLAIN = (
         _HORIZON, NEEDED, "needed without traffic"),
     Key("since", "The start of the run: a date.", of_hint(Time)),
     Key("until", "The end of the run: a date, or a number where there is no since.", of_hint(Time)),
+    Key("zone", 'The time zone of days and hours by its name, such as "Europe/Prague".', TEXT, None,
+        "the offset of since, or UTC"),
     Key("traffic", "A forecast of the rounds accepted per period.", of_hint(Traffic)),
     Key("withdrawn", "Actions that are no longer played.", TEXTS, ()),
     Key("time", "The column of the times of cases, in whose order rows are read.", TEXT),

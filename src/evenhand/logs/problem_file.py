@@ -81,6 +81,7 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         horizon=_horizon(root),
         since=root.get("since"),
         until=root.get("until"),
+        zone=root.get("zone"),
         traffic=root.get("traffic"),
         withdrawn=root.get("withdrawn"),
         time=root.get("time"),

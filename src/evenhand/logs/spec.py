@@ -65,7 +65,7 @@ class Spec:
         groups: the groupings, by name.
         horizon: the number of accepted rounds, 0 for the number that `traffic` expects, or "log" for as many as the
             log lasts for; see `lasting`.
-        since, until, traffic, withdrawn: as in `Problem`; the traffic is that of accepted rounds.
+        since, until, zone, traffic, withdrawn: as in `Problem`; the traffic is that of accepted rounds.
         time: the column of the times of cases, in whose order a replay reads the rows; a campaign, and what learns
             from a log, leaves it out (`untimed`).
         cluster: the column whose rows of the same value belong together, such as those of a customer; None where each
@@ -106,6 +106,7 @@ class Spec:
     horizon: int | str = 0
     since: Time | None = None
     until: Time | None = None
+    zone: str | None = None
     traffic: Traffic | None = None
     withdrawn: tuple[str, ...] = ()
     time: str | None = None
@@ -236,7 +237,7 @@ class Spec:
     @cached_property
     def clock(self) -> Clock:
         """The clock by which times are numbers."""
-        return Clock.between(self.since, self.until, self.rounds)
+        return Clock.between(self.since, self.until, self.rounds, self.zone)
 
     @property
     def known_columns(self) -> tuple[str, ...]:
@@ -334,6 +335,7 @@ class Spec:
             horizon=self.horizon,
             since=self.since,
             until=self.until,
+            zone=self.zone,
             traffic=self.traffic,
             withdrawn=self.withdrawn,
         )

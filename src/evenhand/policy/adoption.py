@@ -162,8 +162,8 @@ def refuse_other_books(new: Parts, old: Parts) -> None:
     refuse_other_meanings(old.problem, new.problem, "adopt")
     refuse_return(old.problem, new.problem, "adopt")
     if _periods(old.problem) != _periods(new.problem):
-        expected = "the same spans of time, end and forecast's periods, as sums in the state are of these"
-        raise InvalidInput("adopt: problem.subject_to, until, traffic", expected, "others")
+        expected = "the same spans of time, start, end and forecast's periods, as sums in the state are of these"
+        raise InvalidInput("adopt: problem.subject_to, until, traffic, since, zone", expected, "others")
     if (was_owed := _credits(old.problem)) != (owed := _credits(new.problem)):
         raise InvalidInput("adopt: NeverWorse", f"{was_owed}, as the credit in the state is of this", owed)
 
@@ -194,7 +194,7 @@ def _periods(problem: Problem) -> tuple[object, ...]:
         return ()
     found = [None if s is None else (s.edges.tolist(), s.first.tolist(), s.last.tolist()) for s in spans]
     edges = None if problem.traffic is None else problem.traffic.edges(problem.clock).tolist()
-    return problem.clock.last, edges, found
+    return problem.clock.start, problem.clock.last, edges, found
 
 
 def _credits(problem: Problem) -> list[Credit]:

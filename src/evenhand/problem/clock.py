@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+from itertools import pairwise, takewhile
 from typing import Self
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -13,6 +17,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.signatures import value_text
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, whole
+from evenhand.problem import zones
 
 Time = str | date | datetime | float | int
 Per = str | float | int
@@ -74,34 +79,44 @@ def earliest(horizon: float) -> float:
 class Clock:
     """Reads times as numbers: days since the start of a run that has dates, or numbers as they are.
 
-    Where a run has no dates, a time is a number from 0 on, and by default that of the round. Hours, days, weeks (from
-    Monday) and months are those of the calendar, so that the first and the last one of a run may be shorter. A start
-    with a time zone fixes that zone. Times without a zone are local times there.
+    Where a run has no dates, a time is a number from 0 on, and by default that of the round. Days, weeks (from Monday)
+    and months are those of the calendar, so that the first and the last one of a run may be shorter; hours are counted
+    from the start of a day. Times without an offset are local times.
+
+    With a zone, numbers are days of 24 hours that have elapsed, and calendar periods begin at local midnights: a day
+    may have 23 or 25 hours. Without one, the offset of the start holds throughout.
 
     Args:
         since: the start; None if times are numbers.
         last: the end of the run, as a number.
+        zone: the time zone, None for one offset.
 
     >>> clock = Clock.between("2026-11-23", "2026-12-24", 0)
     >>> clock.last, clock.read("time", "2026-11-24T06:00")
     (31.0, 1.25)
     >>> clock.edges("Budget.per", "week").tolist()
     [0.0, 7.0, 14.0, 21.0, 28.0, 35.0]
+    >>> 24 * np.diff(Clock.between("2026-10-24", "2026-10-27", 0, "Europe/Prague").edges("Budget.per", "day"))
+    array([24., 25., 24.])
     """
 
     since: datetime | None
     last: float
+    zone: ZoneInfo | None = None
 
     @staticmethod
-    def between(since: Time | None, until: Time | None, horizon: float) -> Clock:
+    def between(since: Time | None, until: Time | None, horizon: float, zone: str | None = None) -> Clock:
         """Return the clock of a run between two times; by default it counts rounds up to the horizon.
 
         Raises:
-            InvalidInput: a start that is not a date, a start without an end, or an end that is not after the start.
+            InvalidInput: a start that is not a date, a start without an end, an end that is not after the start, ends
+                that a clock change makes doubtful, ends of two offsets without a zone, or an unknown zone.
         """
         if until is not None and earliest(horizon) < horizon:
             raise InvalidInput("horizon", "a number of rounds, as until= states the end of the run", horizon)
         if since is None:
+            if zone is not None:
+                raise InvalidInput("zone", "nothing, as the problem has no since=", repr(zone))
             last = horizon if until is None else number("until", until, "a number above 0 where there is no since=")
             if not 0.0 < last < math.inf:
                 raise InvalidInput("until", "a number above 0 where there is no since=", until)
@@ -109,13 +124,21 @@ class Clock:
         start = _parse("since", since)
         if until is None:
             raise InvalidInput("until", "the end of the run, as since= states its start", None)
-        last = Clock(start, math.inf).read("until", until)
+        own = start.tzinfo if isinstance(start.tzinfo, ZoneInfo) else None
+        local = own if zone is None else zones.named("zone", zone)
+        if local is not None:
+            zones.refuse_doubt("since", start, local)
+            start = zones.at(zones.moment(start, local), local)
+        elif start.tzinfo is not None and (end := _parse("until", until)).utcoffset() not in (None, start.utcoffset()):
+            expected = 'an end with the offset of since=, or a zone beside both, such as zone = "Europe/Prague"'
+            raise InvalidInput("until", expected, end.isoformat(" "))
+        last = Clock(start, math.inf, local).boundary("until", until)
         if last <= 0.0:
             raise InvalidInput("until", f"a time after since={since}", until)
-        return Clock(start, last)
+        return Clock(start, last, local)
 
     def read(self, field: str, time: object) -> float:
-        """Return a time as a number.
+        """Return a time as a number; see `zones.moment` for local times that come twice or never.
 
         Raises:
             InvalidInput: a number for a run with dates or the reverse, or a text that is not a date.
@@ -123,12 +146,33 @@ class Clock:
         if self.since is None:
             return number(field, time, "a number of at least 0, as the problem has no since=", lambda t: t >= 0.0)
         when = _parse(field, time)
+        if self.zone is not None:
+            return (zones.moment(zones.bounded(field, when), self.zone) - self._origin) / _DAY
         if when.tzinfo is not None:
             when = when.astimezone(self.since.tzinfo or UTC)
-        return (when.replace(tzinfo=None) - self.since.replace(tzinfo=None)) / _DAY
+        return (when.replace(tzinfo=None) - self._origin) / _DAY
+
+    def boundary(self, field: str, time: object) -> float:
+        """Return the end of a run or of a span as a number.
+
+        Raises:
+            InvalidInput: as `read`, or a local time that comes twice or never.
+        """
+        if self.zone is not None:
+            zones.refuse_doubt(field, _parse(field, time), self.zone)
+        return self.read(field, time)
+
+    def is_doubtful(self, time: str) -> bool:
+        """Whether a text is a local time that comes twice or never, as the clock changes."""
+        if self.zone is None:
+            return False
+        try:
+            return bool(zones.doubt(zones.bounded("time", _parse("time", time)), self.zone))
+        except InvalidInput:
+            return False
 
     def format(self, time: float) -> str:
-        """Return a time as a text: a date, with the time of day unless it is midnight, or a number.
+        """Return a time as a text: a date, with the time of day unless the day starts then, or a number.
 
         >>> clock = Clock.between("2026-11-23", "2026-12-24", 0)
         >>> clock.format(1.0), clock.format(1.25)
@@ -136,8 +180,13 @@ class Clock:
         """
         if self.since is None:
             return f"{time:,.6g}"
-        when = (self.since + timedelta(seconds=round(time * 86_400))).replace(tzinfo=None)
-        return when.date().isoformat() if when == _floor(when, "day") else when.isoformat(" ", "minutes")
+        moment = self._origin + timedelta(seconds=round(time * 86_400))
+        when = self._wall(moment)
+        if moment == self._moment(_floor(when, "day")):
+            return when.date().isoformat()
+        if self.zone is not None and zones.occurrence(when, self.zone):
+            when = zones.at(moment, self.zone)  # with its offset
+        return when.isoformat(" ", "minutes")
 
     def of_micros(self, at: int) -> float | None:
         """Return the time of microseconds since 1970, None if times are numbers."""
@@ -152,11 +201,13 @@ class Clock:
         if not isinstance(time, np.ndarray) or time.dtype != np.float64 or time.shape not in ((1,), (replicas,)):
             raise InvalidInput(field, f"an array of numbers of shape (1,) or ({replicas},)", value_text(time))
         if not ((time >= 0.0) & (time < math.inf)).all():
-            raise InvalidInput(field, f"at least 0, the start of the run{self._start}", time)
+            start = "" if self.since is None else f" ({self.since})"
+            raise InvalidInput(field, f"at least 0, the start of the run{start}", time)
 
     @property
-    def _start(self) -> str:
-        return "" if self.since is None else f" ({self.since})"
+    def start(self) -> datetime | None:
+        """The start with its offset, that of UTC if it states none; None if times are numbers."""
+        return self.since if self.since is None or self.since.tzinfo is not None else self.since.replace(tzinfo=UTC)
 
     def edges(self, field: str, per: Per) -> Floats:
         """Return the ends of the periods from 0 to the end of the run, `()->(P+1)`; the last one may be later.
@@ -176,11 +227,10 @@ class Clock:
     def _calendar(self, field: str, per: str) -> list[float]:
         if per not in _PERIODS or self.since is None:
             raise InvalidInput(field, _expectation(self.since), repr(per))
-        start, found = self.since.replace(tzinfo=None), [0.0]
-        end = _floor(start, per)
+        moments, found = self._starts(per), [0.0]
         while found[-1] < self.last:
-            end = _next(end, per)
-            found.append((end - start) / _DAY)
+            end = (next(moments) - self._origin) / _DAY
+            found += [end] * (end > found[-1])  # a day that a zone skips has no length
             if len(found) > _MOST:
                 raise InvalidInput(field, f"at most {_MOST:,} periods until {self.last:g}", repr(per))
         return found
@@ -191,13 +241,50 @@ class Clock:
             return 0.0
         if self.since is None:
             raise InvalidInput("Traffic.per", _expectation(None), repr(per))
-        start = self.since.replace(tzinfo=None)
-        return (start - _floor(start, per)) / _DAY
+        *_, begun = takewhile(lambda moment: moment <= self._origin, self._starts(per))
+        return (self._origin - begun) / _DAY
+
+    def grid(self, per: str) -> Floats:
+        """Return the starts of all calendar periods of a run and the end of the last one, `()->(P+1)`.
+
+        The first one may start before the run.
+        """
+        if per not in self._grids:
+            self._grids[per] = np.array([-self.phase(per), *self._calendar("per", per)[1:]])
+        return self._grids[per]
+
+    @cached_property
+    def _grids(self) -> dict[str, Floats]:
+        return {}
 
     def months(self, edges: Floats) -> list[str]:
         """Return the names of the months in which periods start."""
-        assert self.since is not None  # `edges` refused a calendar without dates
-        return [(self.since + timedelta(days=e)).strftime("%B").lower() for e in edges[:-1].tolist()]
+        return [f"{self._wall(self._origin + timedelta(days=e)):%B}".lower() for e in edges[:-1].tolist()]
+
+    @cached_property
+    def _origin(self) -> datetime:
+        """The start, in UTC if there is a zone and as local time elsewhere."""
+        assert self.since is not None  # who asks has dates
+        return (self.since if self.zone is None else self.since.astimezone(UTC)).replace(tzinfo=None)
+
+    def _moment(self, wall: datetime) -> datetime:
+        """Return when it is a local time, in UTC if there is a zone and as local time elsewhere."""
+        return wall if self.zone is None else zones.moment(wall, self.zone)
+
+    def _wall(self, moment: datetime) -> datetime:
+        """Return the local time of a moment."""
+        return moment if self.zone is None else zones.at(moment, self.zone).replace(tzinfo=None)
+
+    def _starts(self, per: str) -> Iterator[datetime]:
+        """Yield the starts of periods, in their order; the first one has begun when the run starts."""
+        if per == "hour":
+            for start, end in pairwise(self._starts("day")):
+                yield from (start + i * _HOUR for i in range(math.ceil((end - start) / _HOUR)))
+            return
+        wall = _floor(self._wall(self._origin), per)
+        while True:
+            yield self._moment(wall)
+            wall = _next(wall, per)
 
 
 def refuse_truth(field: str, per: object) -> None:
@@ -226,9 +313,7 @@ def _parse(field: str, time: object) -> datetime:
 
 def _floor(time: datetime, per: str) -> datetime:
     """Return the start of the calendar period of a time."""
-    if per == "hour":
-        return time.replace(minute=0, second=0, microsecond=0)
-    midnight = time.replace(hour=0, minute=0, second=0, microsecond=0)
+    midnight = time.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     if per == "week":
         return midnight - midnight.weekday() * _DAY
     return midnight.replace(day=1) if per == "month" else midnight
@@ -238,4 +323,4 @@ def _next(start: datetime, per: str) -> datetime:
     """Return the end of the calendar period that starts then."""
     if per == "month":
         return (start + 31 * _DAY).replace(day=1)
-    return start + {"hour": _HOUR, "day": _DAY, "week": 7 * _DAY}[per]
+    return start + {"day": _DAY, "week": 7 * _DAY}[per]

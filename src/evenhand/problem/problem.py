@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ class Problem:
         since, until: the start and the end of the run, as dates, or as a number that counts from 0 (`until` alone).
             Times of cases (`Policy.encode`) lie between them; without them, the time of a case is the number of its
             round.
+        zone: the time zone of hours, days, weeks and months by its name, such as "Europe/Prague"; by default the
+            offset of `since` holds throughout, that of UTC if it states none.
         traffic: the forecast of the cases that come; by default equally many at all times.
         withdrawn: the actions that are not played any longer; names and places of the others stay (`Policy.adopt`).
         n_plays: P, the number of candidates played each round, or fewer if fewer fit; averages are per round.
@@ -88,10 +91,11 @@ class Problem:
     until: Time | None = None
     traffic: Traffic | None = None
     withdrawn: tuple[str, ...] = ()
+    zone: str | None = dataclasses.field(default=None, metadata={"new": True})
 
     def __post_init__(self) -> None:
         if self.traffic is not None:
-            rounds = self.traffic.rounds(self.since, self.until)
+            rounds = self.traffic.rounds(self.since, self.until, self.zone)
             object.__setattr__(self, "horizon", rounds if self.horizon == 0 else self.horizon)
         for field in ("actions", "outcomes", "subject_to", "features", "groups", "measures", "withdrawn"):
             value = getattr(self, field)
@@ -139,7 +143,7 @@ class Problem:
     @cached_property
     def clock(self) -> Clock:
         """The clock by which times are numbers."""
-        return Clock.between(self.since, self.until, self.horizon)
+        return Clock.between(self.since, self.until, self.horizon, self.zone)
 
     @cached_property
     def last_round(self) -> float:
@@ -412,7 +416,7 @@ def _size(problem: Problem) -> str:
     least = earliest(problem.horizon)
     rounds = f"{least:,} to " * (least < problem.horizon) + count(problem.horizon, "round")
     if problem.until is not None:
-        rounds = f"about {rounds} until {problem.until}"
+        rounds = f"about {rounds} until {problem.until}" + f" ({problem.zone})" * (problem.zone is not None)
     return f"{count(len(problem.actions), 'action')} over {rounds}{plays}"
 
 

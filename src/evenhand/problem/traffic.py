@@ -25,7 +25,8 @@ class Traffic:
 
     Args:
         cases: expected in a period.
-        per: the period: "hour", "day", "week", or a number in units of the clock.
+        per: the period: "hour", "day", "week", or a number in units of the clock. A day of 23 or 25 hours has as many
+            cases as any other.
         shape: how cases divide over equal parts of a period, such as 24 numbers for the hours of a day; in any unit.
         trust: the number of cases that the forecast weighs as much as, at least 1e-6; infinite to believe it in any
             case.
@@ -70,10 +71,10 @@ class Traffic:
 
     def expected(self, clock: Clock, time: Floats) -> Floats:
         """Return the cases of the forecast from the start of the run up to some times, `(n)->(n)`."""
-        before = np.array(clock.phase(self.per))
-        return np.asarray(self.cases * (self._periods(time + before) - self._periods(before)))
+        start = self._count(clock, np.array(0.0))
+        return np.asarray(self.cases * (self._cumulative(self._count(clock, time)) - self._cumulative(start)))
 
-    def rounds(self, since: Time | None, until: Time | None) -> int:
+    def rounds(self, since: Time | None, until: Time | None, zone: str | None = None) -> int:
         """Return the rounds of the forecast between two times, at least 1.
 
         Raises:
@@ -81,24 +82,36 @@ class Traffic:
         """
         if until is None:
             raise InvalidInput("until", "the end of the run, where traffic= is stated", None)
-        clock = Clock.between(since, until, math.inf)
+        clock = Clock.between(since, until, math.inf, zone)
         return max(round(float(self.expected(clock, np.array(clock.last)))), 1)
 
     def begin(self, clock: Clock, time: Floats) -> Floats:
         """Return the start of the periods that a time is compared with, `(n)->(n)`."""
-        before = clock.phase(self.per)
-        return np.asarray((np.floor((time + before) / self.length) - (self.memory - 1)) * self.length - before)
+        return self._start(clock, np.floor(self._count(clock, time)) - (self.memory - 1))
 
     def edges(self, clock: Clock) -> Floats:
         """Return the ends of the periods within a run, `()->(n)`."""
-        before = clock.phase(self.per)
-        ends = np.arange(1, math.ceil((clock.last + before) / self.length)) * self.length - before
+        ends = self._start(clock, np.arange(1.0, math.ceil(self._count(clock, np.array(clock.last)))))
         return np.asarray(ends[ends > 0.0])
 
-    def _periods(self, time: Floats) -> Floats:
+    def _count(self, clock: Clock, time: Floats) -> Floats:
+        """The periods, and the part of the last one, from the start of the first one up to a time."""
+        if clock.zone is None or not isinstance(self.per, str):
+            return np.asarray((time + clock.phase(self.per)) / self.length)
+        starts = clock.grid(self.per)
+        return np.interp(time, starts, np.arange(len(starts)))
+
+    def _start(self, clock: Clock, count: Floats) -> Floats:
+        """The time at which so many periods are over."""
+        if clock.zone is None or not isinstance(self.per, str):
+            return np.asarray(count * self.length - clock.phase(self.per))
+        starts = clock.grid(self.per)
+        return np.interp(count, np.arange(len(starts)), starts)
+
+    def _cumulative(self, count: Floats) -> Floats:
         """The periods up to a time, the last one in the part of its cases that came by then."""
-        whole = np.floor(time / self.length)
-        part = time / self.length - whole
+        whole = np.floor(count)
+        part = count - whole
         if self.shape:
             ends = np.cumsum((0.0, *self.shape)) / sum(self.shape)
             part = np.interp(part, np.linspace(0.0, 1.0, len(ends)), ends)

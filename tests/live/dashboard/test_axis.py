@@ -1,6 +1,7 @@
 """The axis of what is drawn: rounds in a campaign of hours, dates in one of days or of a problem with dates."""
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -87,3 +88,8 @@ def test_hours_and_months_get_marks_that_fit():
     assert 3 <= len(months) <= 5
     assert all(0.0 <= x <= 200.0 for x, _ in months)
     assert HorizontalAxis(last=0.0).marks() == [(0.0, "round 0")]
+
+
+def test_marks_of_a_zone_are_at_local_midnights():
+    start = datetime(2026, 10, 24, tzinfo=ZoneInfo("Europe/Prague"))
+    assert [round(24 * x) for x, _ in HorizontalAxis(last=4.0, start=start).marks()] == [0, 24, 49, 73]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import accumulate
 
 from evenhand.live.dashboard.charts import HorizontalAxis
@@ -27,14 +27,14 @@ class Axis:
     """The places at which the spans of a tally end.
 
     Args:
-        start: the time at 0; None if the axis counts rounds.
+        clock: of the times at which they are, from the one at 0 on; None if the axis counts rounds.
         ends: the place of the end of every span; the last one is now.
         rounds: the rounds decided by then.
         last: the end of the run; expected at the present rate of rounds where only their number is stated, and now
             where decisions came after it.
     """
 
-    start: datetime | None
+    clock: Clock | None
     ends: list[float]
     rounds: list[float]
     last: float
@@ -48,13 +48,19 @@ class Axis:
             clock = problem.clock
             ends = [max(clock.of_micros(span.at) or 0.0, 0.0) for span in spans]
             last = max(clock.last, *ends) if tally.counts["after_horizon"] else clock.last
-            return Axis(start=clock.since, ends=[min(end, last) for end in ends], rounds=rounds, last=last)
+            return Axis(clock=clock, ends=[min(end, last) for end in ends], rounds=rounds, last=last)
         first = began(campaign)
         if spans and spans[-1].at - first > _DAY:
             days = [(span.at - first) / _DAY for span in spans]
             last = max(days[-1] * status.horizon / max(rounds[-1], 1.0), days[-1])
-            return Axis(start=datetime.fromtimestamp(first / 1e6, UTC), ends=days, rounds=rounds, last=last)
-        return Axis(start=None, ends=rounds, rounds=rounds, last=max([float(status.horizon), *rounds[-1:]]))
+            clock = Clock(datetime.fromtimestamp(first / 1e6, UTC), last)
+            return Axis(clock=clock, ends=days, rounds=rounds, last=last)
+        return Axis(clock=None, ends=rounds, rounds=rounds, last=max([float(status.horizon), *rounds[-1:]]))
+
+    @property
+    def start(self) -> datetime | None:
+        """The time at 0; None if the axis counts rounds."""
+        return None if self.clock is None else self.clock.since
 
     @property
     def here(self) -> float:
@@ -77,10 +83,8 @@ class Axis:
 
     def format(self, x: float) -> str:
         """Write a place in a table."""
-        return f"{x:,.0f}" if self.start is None else Clock(self.start, self.last).format(x)
+        return f"{x:,.0f}" if self.clock is None else self.clock.format(x)
 
     def about(self, x: float) -> str:
         """Write a place that is an estimate, in words."""
-        if self.start is None:
-            return f"at round {x:,.0f}"
-        return f"about {(self.start + timedelta(days=x)).date().isoformat()}"
+        return f"at round {x:,.0f}" if self.clock is None else f"about {self.clock.format(x).partition(' ')[0]}"

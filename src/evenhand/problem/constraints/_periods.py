@@ -105,7 +105,7 @@ def own_floors(clock: Clock, name: str, stated: Sequence[tuple[Time, Time, float
     read = []
     for i, (start, end, total) in enumerate(stated):
         field = f"{name}.total[{i}]"
-        ends = clock.read(field, start), min(clock.read(field, end), clock.last)
+        ends = clock.boundary(field, start), min(clock.boundary(field, end), clock.last)
         if not ends[0] < ends[1]:
             raise InvalidInput(
                 field, f"a start before its end and before {clock.last:g}, the end of the run", (start, end)

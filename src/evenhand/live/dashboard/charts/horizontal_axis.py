@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from evenhand.report.drawing import ticks, with_texts
 
 _HOURS = (1, 3, 6, 12, 24, 48, 96, 168, 336, 672, 1344, 2688, 5376)
-_DAY = timedelta(days=1)
+_DAY, _NONE = timedelta(days=1), timedelta(0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,6 @@ def _dates(start: datetime, last: float, most: int) -> Iterator[tuple[float, str
     midnight = start.replace(hour=0, minute=0, second=0, microsecond=0)
     for i in range(int(24.0 * (last + 1.0) / step) + 1):
         when = midnight + timedelta(hours=step) * i
-        x = (when - start) / _DAY
+        x = (when - start + (start.utcoffset() or _NONE) - (when.utcoffset() or _NONE)) / _DAY  # elapsed
         if 0.0 <= x <= last:
             yield x, f"{when.day} {when:%b}" if when.hour == 0 else f"{when:%H:%M}"
