@@ -74,7 +74,7 @@ def _digest(tokens: Iterator[str]) -> str:
 def _settings(z: object, path: str = "") -> Iterator[tuple[str, str]]:
     if dataclasses.is_dataclass(z) and not isinstance(z, type):
         yield path or "policy", type(z).__qualname__
-        for f in dataclasses.fields(z):
+        for f in _counted(z):
             yield from _settings(getattr(z, f.name), f"{path}.{f.name}".lstrip("."))
     elif isinstance(z, list | tuple) and len(z) <= 20:
         yield path, f"{len(z)} entries"
@@ -86,10 +86,17 @@ def _settings(z: object, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, _digest(_tokens(z))
 
 
+def _counted(z: object) -> Iterator[dataclasses.Field[Any]]:
+    """Yield the fields that count: not those that came in later versions and are at their defaults."""
+    for f in dataclasses.fields(z):  # type: ignore[arg-type]
+        if not (f.metadata.get("later") and getattr(z, f.name) == f.default):
+            yield f
+
+
 def _tokens(z: object, strict: bool = True) -> Iterator[str]:
     if dataclasses.is_dataclass(z) and not isinstance(z, type):
         yield type(z).__qualname__
-        for f in dataclasses.fields(z):
+        for f in _counted(z):
             yield f.name
             yield from _tokens(getattr(z, f.name), strict)
     elif isinstance(z, np.ndarray) and z.dtype.kind in "iuf":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.slack import ranges
 from evenhand.problem.traffic import Traffic
+from evenhand.problem.unit import Unit
 
 
 @typed
@@ -52,6 +54,7 @@ class Problem:
             round.
         traffic: the forecast of the cases that come; by default equally many at all times.
         withdrawn: the actions that are not played any longer; names and places of the others stay (`Policy.adopt`).
+        unit: whom cases are about, with caps on what each gets and actions that each keeps; None for nobody.
         n_plays: P, the number of candidates played each round, or fewer if fewer fit; averages are per round.
         measures: what runs report beside outcomes: numbers that follow from all plays of a round together, such as
             `evenhand.welfare.Satisfaction`.
@@ -88,6 +91,7 @@ class Problem:
     until: Time | None = None
     traffic: Traffic | None = None
     withdrawn: tuple[str, ...] = ()
+    unit: Unit | None = dataclasses.field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         if self.traffic is not None:
@@ -108,6 +112,8 @@ class Problem:
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         check_names(self)
+        if self.unit is not None:
+            self.unit.check(self)
         if self.names_candidates and self.n_plays > len(self.actions):
             why = "as some are free, have ranges of their own, or are divided into groups"
             expected = f"at most {len(self.actions)}, the number of actions, {why}"
