@@ -85,6 +85,8 @@ class Loop:
             last = state.recent.context if own else None
             context = checks.context(context, len(state.t), self.model.n_features, self.problem, last)
             context = self._offer(state, context)
+        elif state.units is not None:  # others of the same unit may have been committed since
+            context = self.units.allow(state.units, context, state.t)
         if decision is not state.recent.decision or decision is None:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             state.recent.decision = decision
@@ -106,6 +108,7 @@ class Loop:
             worth = Worth(mean, said.bonus, said.random, constant, mix)
         keep = self.units.keep(state.units, context, offer.playable, state.t)
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
+        luck = luck if self.can.compares is None else self.units.side(state, context, luck)
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         propensities = pick.propensities
         if worth.random:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
@@ -15,6 +15,13 @@ from evenhand.core.registry import suggestion
 from evenhand.core.signatures import value_text
 from evenhand.core.types import Bools
 from evenhand.core.validate import number
+
+
+class HasName(Protocol):
+    """A part of a problem with a name."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class Capped(Protocol):
@@ -33,7 +40,10 @@ class Capped(Protocol):
     def n_plays(self) -> int: ...
 
     @property
-    def features(self) -> tuple[object, ...]: ...
+    def features(self) -> Sequence[HasName]: ...
+
+    @property
+    def groups(self) -> Sequence[HasName]: ...
 
 
 @dataclass(frozen=True)
@@ -122,6 +132,8 @@ class Unit:
         """
         if problem.n_plays > 1:
             raise InvalidInput("n_plays", "1 where unit= is stated", problem.n_plays)
+        if self.name in {f.name for f in problem.features} | {g.name for g in problem.groups}:
+            raise InvalidInput("Unit.name", "a name that no feature and no grouping has", self.name)
         for cap in self.caps:
             if cap.outcome not in problem.names:
                 got = f"{cap.outcome}{suggestion(cap.outcome, problem.names)}"
@@ -140,7 +152,8 @@ def unit_number(name: str, value: object) -> int:
     >>> unit_number("customer", 7) == unit_number("customer", "7")
     True
     """
-    if (isinstance(value, str) and value) or (isinstance(value, int | np.integer) and not isinstance(value, bool)):
+    kind = type(value)
+    if (kind is str and value) or kind is int or issubclass(kind, np.integer):
         digest = hashlib.blake2b(str(value).encode(), digest_size=8).digest()
         return int.from_bytes(digest, "little", signed=True)
     raise InvalidInput(name, "a text or a whole number, whom the case is about", value_text(value))
