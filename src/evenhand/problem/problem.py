@@ -435,5 +435,6 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
         "features": few(f.name for f in problem.features),
         "groups": few(f"{g.name} ({few(g.names, 24)})" for g in problem.groups),
         "measures": few(m.name for m in problem.measures),
+        "unit": "" if problem.unit is None else problem.unit.text,
     }
     return [(name, text) for name, text in found.items() if text]

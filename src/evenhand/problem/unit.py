@@ -123,6 +123,17 @@ class Unit:
         """What a state remembers of units: two problems with the same can follow each other."""
         return self.name, tuple((cap.outcome, cap.within) for cap in self.caps), self.sticky is not None
 
+    @property
+    def text(self) -> str:
+        """The statement in words.
+
+        >>> Unit("customer", caps=[Cap("letter", at_most=3, within=7)], sticky=14).text
+        'customer: letter at most 3 within 7, keeps its action for 14'
+        """
+        caps = [f"{cap.outcome} at most {cap.at_most:g} within {cap.within:g}" for cap in self.caps]
+        kept = [] if self.sticky is None else [f"keeps its action for {self.sticky:g}"]
+        return f"{self.name}: {', '.join([*caps, *kept])}"
+
     def check(self, problem: Capped) -> None:
         """Refuse a unit that does not fit a problem.
 
