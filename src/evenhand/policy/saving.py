@@ -74,8 +74,8 @@ def _digest(tokens: Iterator[str]) -> str:
 def _settings(z: object, path: str = "") -> Iterator[tuple[str, str]]:
     if dataclasses.is_dataclass(z) and not isinstance(z, type):
         yield path or "policy", type(z).__qualname__
-        for f in _counted(z):
-            yield from _settings(getattr(z, f.name), f"{path}.{f.name}".lstrip("."))
+        for name, value in _stated(z):
+            yield from _settings(value, f"{path}.{name}".lstrip("."))
     elif isinstance(z, list | tuple) and len(z) <= 20:
         yield path, f"{len(z)} entries"
         for i, value in enumerate(z):
@@ -86,19 +86,20 @@ def _settings(z: object, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, _digest(_tokens(z))
 
 
-def _counted(z: object) -> Iterator[dataclasses.Field[Any]]:
-    """Yield the fields that count: not those that came in later versions and are at their defaults."""
-    for f in dataclasses.fields(z):  # type: ignore[arg-type]
-        if not (f.metadata.get("later") and getattr(z, f.name) == f.default):
-            yield f
+def _stated(z: Any) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a configuration, but not what is marked "new" and at its default: earlier states lack it."""
+    for f in dataclasses.fields(z):
+        value = getattr(z, f.name)
+        if not (f.metadata.get("new") and value == f.default):
+            yield f.name, value
 
 
 def _tokens(z: object, strict: bool = True) -> Iterator[str]:
     if dataclasses.is_dataclass(z) and not isinstance(z, type):
         yield type(z).__qualname__
-        for f in _counted(z):
-            yield f.name
-            yield from _tokens(getattr(z, f.name), strict)
+        for name, value in _stated(z):
+            yield name
+            yield from _tokens(value, strict)
     elif isinstance(z, np.ndarray) and z.dtype.kind in "iuf":
         plain = z.astype(np.float64)
         exact = plain if z.dtype.kind == "f" or (np.abs(plain) <= EXACT).all() else z

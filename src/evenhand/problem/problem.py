@@ -91,7 +91,7 @@ class Problem:
     until: Time | None = None
     traffic: Traffic | None = None
     withdrawn: tuple[str, ...] = ()
-    unit: Unit | None = dataclasses.field(default=None, metadata={"later": True})
+    unit: Unit | None = dataclasses.field(default=None, metadata={"new": True})
 
     def __post_init__(self) -> None:
         if self.traffic is not None:
