@@ -43,6 +43,7 @@ class Context(NamedTuple):
               or (R, A, G)         the same for every candidate, where a grouping divides actions
     offered   (R or 1, A)          whether a candidate may be played at all, True or False
     time      (R or 1,) or None    when the case came, by the clock of the problem; None for the number of its round
+    unit      (R or 1,) or None    the number of its unit, where the problem has units (`problem.unit.unit_number`)
     ========  ===================  ==================================================================================
     """
 
@@ -51,6 +52,7 @@ class Context(NamedTuple):
     groups: Ints
     offered: Bools
     time: Floats | None = None
+    unit: Ints | None = None
 
     @property
     def plays(self) -> None:

@@ -128,7 +128,8 @@ class LoggedWorld:
         x = _features(self._log.units, self._log.layout, rows)
         known = self._declared if self._log.known is None else self._log.known[rows]
         time = None if self._log.time is None else self._log.time[rows]
-        return Context(x, known, self._log.groups[rows][:, None], self._offered, time)
+        unit = None if self._log.problem.unit is None or self._log.clusters is None else self._log.clusters[rows]
+        return Context(x, known, self._log.groups[rows][:, None], self._offered, time, unit)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         """Count a round, and reveal its outcome, only if the choice is the logged action and the coin accepts it."""
@@ -305,6 +306,8 @@ class Logged:
         if self.known is not None:
             _shape("known", self.known, (n, len(problem.actions), len(problem.known)))
             _range("known", self.known, np.abs(self.known) <= LARGEST, f"numbers of size at most {LARGEST:g}")
+        if self.clusters is None and self.problem.unit is not None:
+            raise InvalidInput("Logged.clusters", "the number of each row's unit, as the problem has units", None)
         if self.clusters is not None:
             _shape("clusters", self.clusters, (n,))
             _range("clusters", self.clusters, self.clusters >= 0, "numbers from 0 on")

@@ -20,6 +20,7 @@ from evenhand.logs.dates import ORDERS, days
 from evenhand.problem.clock import Time
 from evenhand.problem.end import AFTERS
 from evenhand.problem.traffic import Traffic
+from evenhand.problem.unit import Unit
 
 Schema = Mapping[str, Any]
 _SCHEMAS: dict[Any, Schema] = {
@@ -334,6 +335,8 @@ _PLAIN = (
     Key("zone", 'The time zone of days and hours by its name, such as "Europe/Prague".', TEXT, None,
         "the offset of since, or UTC"),
     Key("traffic", "A forecast of the rounds accepted per period.", of_hint(Traffic)),
+    Key("unit", "Whom cases are about: caps on what each gets, and actions that each keeps. Its rows are a cluster.",
+        of_hint(Unit)),
     Key("withdrawn", "Actions that are no longer played.", TEXTS, ()),
     Key("time", "The column of the times of cases, in whose order rows are read.", TEXT),
     Key("cluster", "The column of whom rows are about, such as a customer, whose rows are not independent.", TEXT, None,

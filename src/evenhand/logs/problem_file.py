@@ -20,6 +20,7 @@ from evenhand.objectives import Linear, Objective
 from evenhand.problem.clock import Between
 from evenhand.problem.constraints import Constraint, groupings
 from evenhand.problem.outcome import Outcome
+from evenhand.problem.unit import Unit
 
 Stated = str | Path | Mapping[str, object]  # a problem file, or what `tomllib` reads of one
 UNNAMED = "the problem"  # the name of one that is no file
@@ -58,6 +59,7 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
     features, action, log = root.table("features"), root.table("action"), root.table("log")
     outcomes = [_outcome(root.table("outcomes"), name) for name in root.table("outcomes")]
     constraints = tuple(_constraints(root))
+    unit: Unit | None = root.get("unit")
     return Spec(
         actions=_actions(action),
         action=action.get("column"),
@@ -85,7 +87,8 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         traffic=root.get("traffic"),
         withdrawn=root.get("withdrawn"),
         time=root.get("time"),
-        cluster=root.get("cluster"),
+        cluster=root.get("cluster") or (None if unit is None else unit.name),
+        unit=unit,
         weight=root.get("weight"),
         outside=root.table("outside").each(),
         allow_bad=root.get("allow_bad"),

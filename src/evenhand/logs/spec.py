@@ -25,6 +25,7 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic
+from evenhand.problem.unit import Unit
 
 SHARES = (OF_LOG, "estimated")
 _ROUNDED = 1e-6  # the error of a sum of probabilities
@@ -65,7 +66,7 @@ class Spec:
         groups: the groupings, by name.
         horizon: the number of accepted rounds, 0 for the number that `traffic` expects, or "log" for as many as the
             log lasts for; see `lasting`.
-        since, until, zone, traffic, withdrawn: as in `Problem`; the traffic is that of accepted rounds.
+        since, until, zone, traffic, withdrawn, unit: as in `Problem`; the traffic is that of accepted rounds.
         time: the column of the times of cases, in whose order a replay reads the rows; a campaign, and what learns
             from a log, leaves it out (`untimed`).
         cluster: the column whose rows of the same value belong together, such as those of a customer; None where each
@@ -108,6 +109,7 @@ class Spec:
     until: Time | None = None
     zone: str | None = None
     traffic: Traffic | None = None
+    unit: Unit | None = None
     withdrawn: tuple[str, ...] = ()
     time: str | None = None
     cluster: str | None = None
@@ -138,6 +140,8 @@ class Spec:
         if self.cluster is not None and self.cluster in {self.action, self.propensity, *self.columns.values()}:
             expected = "a column of whom rows are about"
             raise InvalidInput("cluster", expected, f"the action, propensity or outcome {self.cluster!r}")
+        if self.unit is not None and self.cluster != self.unit.name:
+            raise InvalidInput("cluster", f"the unit, {self.unit.name!r}, or nothing", self.cluster)
         if self.weight is not None and self.weight in {self.action, self.propensity, self.cluster}:
             expected = "a column of how many cases each row counts as"
             raise InvalidInput("weight", expected, f"the action, propensity or cluster {self.weight!r}")
@@ -338,6 +342,7 @@ class Spec:
             zone=self.zone,
             traffic=self.traffic,
             withdrawn=self.withdrawn,
+            unit=self.unit,
         )
 
 

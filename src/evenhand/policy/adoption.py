@@ -164,6 +164,8 @@ def refuse_other_books(new: Parts, old: Parts) -> None:
     if _periods(old.problem) != _periods(new.problem):
         expected = "the same spans of time, start, end and forecast's periods, as sums in the state are of these"
         raise InvalidInput("adopt: problem.subject_to, until, traffic, since, zone", expected, "others")
+    if (was := _memory(old.problem)) != (now := _memory(new.problem)):
+        raise InvalidInput("adopt: problem.unit", f"{was}, whose windows the state remembers", now)
     if (was_owed := _credits(old.problem)) != (owed := _credits(new.problem)):
         raise InvalidInput("adopt: NeverWorse", f"{was_owed}, as the credit in the state is of this", owed)
 
@@ -195,6 +197,10 @@ def _periods(problem: Problem) -> tuple[object, ...]:
     found = [None if s is None else (s.edges.tolist(), s.first.tolist(), s.last.tolist()) for s in spans]
     edges = None if problem.traffic is None else problem.traffic.edges(problem.clock).tolist()
     return problem.clock.start, problem.clock.last, edges, found
+
+
+def _memory(problem: Problem) -> tuple[object, ...] | None:
+    return None if problem.unit is None else problem.unit.memory
 
 
 def _credits(problem: Problem) -> list[Credit]:

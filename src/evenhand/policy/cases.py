@@ -21,6 +21,7 @@ from evenhand.policy import cautions
 from evenhand.problem import features
 from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
+from evenhand.problem.unit import unit_number
 
 BOOLEANS = frozenset((bool, np.bool_))
 
@@ -215,6 +216,7 @@ class Encoder:
                 yield partial(self._check_feature, feature, size, case)
             for i in self._by_case:
                 yield partial(self._check_group, self.problem.groups[i].name, case)
+            yield partial(self._unit, case)
         else:
             yield partial(self._context, StatedCase(case))  # says what is wrong
         yield partial(refuse_duplicates, stated.offered)
@@ -255,6 +257,7 @@ class Encoder:
             self._groups(columns),
             offer_mask(self.problem, offered),
             self._time(time),
+            self._unit(case),
         )
 
     def stacked(self, cases: Sequence[Mapping[str, object]]) -> Context:
@@ -276,7 +279,14 @@ class Encoder:
             x[:, :, 0] = np.arange(len(self.problem.actions))
         known = np.repeat(known_outcomes(self.problem, None), count, 0)
         groups = self.problem.groups_of(np.array(columns, np.int64).reshape(count, -1))
-        return Context(x, known, groups, np.ones((count, len(self.problem.actions)), bool))
+        whose = [z for z in map(self._unit, cases) if z is not None]
+        unit = np.concatenate(whose) if whose else None
+        return Context(x, known, groups, np.ones((count, len(self.problem.actions)), bool), None, unit)
+
+    def _unit(self, case: Mapping[str, object]) -> Ints | None:
+        if (unit := self.problem.unit) is None:
+            return None
+        return np.array([unit_number(unit.name, value_of(case, unit.name))])
 
     def _time(self, time: Time | None) -> Floats | None:
         if time is None:  # a campaign adds that of its store
@@ -317,7 +327,8 @@ class Encoder:
     def names(self) -> tuple[str, ...]:
         """The names that a case states: features, and groupings of cases."""
         groups = (self.problem.groups[i].name for i in self._by_case)
-        return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
+        unit = () if self.problem.unit is None else (self.problem.unit.name,)
+        return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups, *unit]))
 
     @cached_property
     def _read(self) -> tuple[str, ...]:

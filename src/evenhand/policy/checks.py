@@ -196,7 +196,7 @@ def _is_usual(c: Context) -> bool:
     """Whether arrays are of the usual types: to check each by itself takes 3 us."""
     if type(c) is not Context:
         return False
-    x, z, groups, offered, _ = c
+    x, z, groups, offered, *_ = c
     arrays = type(x) is np.ndarray and type(z) is np.ndarray and type(groups) is np.ndarray
     if not (arrays and type(offered) is np.ndarray):
         return False
@@ -211,7 +211,7 @@ def _readable(c: Context) -> Context:
     time = None if c.time is None else readable("context.time", c.time)
     if x is c.features and known is c.known and groups is c.groups and offered is c.offered and time is c.time:
         return c
-    return Context(x, known, groups, offered, time)
+    return Context(x, known, groups, offered, time, c.unit)
 
 
 def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:

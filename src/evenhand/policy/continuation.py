@@ -90,7 +90,7 @@ def continue_state(
     """
     refuse_books(new, old)
     fresh, own = learned, deepcopy(state)
-    for field in ("t", "seen", "books", "periods", "receipts"):
+    for field in ("t", "seen", "books", "periods", "units", "receipts"):
         setattr(fresh, field, getattr(own, field))
     assembly, made = new._assembly, waiting(fresh)
     shares = assembly.restating.shares(fresh)

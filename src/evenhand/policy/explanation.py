@@ -18,6 +18,7 @@ from evenhand.policy import checks
 from evenhand.policy.queries import Questions
 from evenhand.policy.standings import floors
 from evenhand.policy.state import PolicyState
+from evenhand.policy.units import UnitBooks
 from evenhand.problem.constraints import Statement
 from evenhand.problem.end import is_over
 from evenhand.problem.problem import Problem
@@ -76,7 +77,8 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     problem = ask.problem
     context = checks.context(context, len(state.t), ask.model.n_features, problem)
     checks.replica(replica, len(state.t))
-    worth = ask.net_worth(state, context, d)
+    worth, units = ask.net_worth(state, context, d), UnitBooks(problem)
+    capped = context.offered & ~units.allow(state.units, context, d.time).offered
     playable = ask.offer(state, context, late=bool(d.counted[replica])).playable  # where it was played, it was offered
     prices = [
         f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
@@ -98,6 +100,8 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     for a in order if len(order) > _MOST else sorted(order):
         name = names[a]
         note = "" if playable[replica, a] else "  masked: not offered, or its worst case does not fit"
+        if capped[min(replica, len(capped) - 1), a]:
+            note = "  masked: a cap forbids it"
         note = "  withdrawn" if name in problem.withdrawn else note
         if a in played:
             place = played.index(a)
@@ -111,6 +115,8 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
         lines.append("  an algorithm that is wrapped selected: what it believes of the candidates is not known")
     if d.counted[replica] == 0:
         lines.append("  nothing was played: nothing fits, or the horizon is over")
+    elif problem.unit is not None and units.is_kept(state.units, context, d, replica):
+        lines.append(f"  the {problem.unit.name} keeps the action that it got before")
     elif behind(choice, np.ones(worth.shape[1])) is not None:
         lines += _best_candidate(worth[replica], playable[replica], names, d, replica) if not selects else []
         drew = "drew this round, whatever candidates are worth" if d.forced[replica] == 1 else "left this round to it"

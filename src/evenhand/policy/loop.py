@@ -27,6 +27,7 @@ from evenhand.policy.saving import flatten
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.shares import ShareBooks
 from evenhand.policy.state import PolicyState
+from evenhand.policy.units import UnitBooks
 from evenhand.problem.actions import present
 from evenhand.problem.problem import Problem
 
@@ -46,6 +47,7 @@ class Loop:
     settlement: Settlement
     payable: Payable
     delay: Delay
+    units: UnitBooks
 
     def read(self, state: PolicyState, context: Context) -> Context:
         """Return a context that kernels can read, checked once."""
@@ -54,12 +56,14 @@ class Loop:
             state.recent.compared = checks.alike(context, self.model)
             if state.recent.compared and not state.t.any():
                 cautions.warn_of_greed(self.model, state.model, self.choice, context.features)
-        state.recent.context = context = self._offer(context)
+        state.recent.context = context = self._offer(state, context)
         return context
 
-    def _offer(self, context: Context) -> Context:
-        """Remove withdrawn actions from the offer of a context."""
-        return context if self._present is None else context._replace(offered=context.offered & self._present)
+    def _offer(self, state: PolicyState, context: Context) -> Context:
+        """Remove withdrawn actions from the offer of a context, and those that a cap of its unit forbids."""
+        if self._present is not None:
+            context = context._replace(offered=context.offered & self._present)
+        return self.units.allow(state.units, context, state.t)
 
     @cached_property
     def _present(self) -> Bools | None:
@@ -79,7 +83,10 @@ class Loop:
         own = context is state.recent.context
         if not own or self.can.planning:  # plans keep contexts, whose numbers may have been changed since
             last = state.recent.context if own else None
-            context = self._offer(checks.context(context, len(state.t), self.model.n_features, self.problem, last))
+            context = checks.context(context, len(state.t), self.model.n_features, self.problem, last)
+            context = self._offer(state, context)
+        elif state.units is not None:  # others of the same unit may have been committed since
+            context = self.units.allow(state.units, context, state.t)
         if decision is not state.recent.decision or decision is None:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             state.recent.decision = decision
@@ -99,12 +106,17 @@ class Loop:
             mix = ask.mix(state, context, shares, w, said, worth)
         if mix is not None:
             worth = Worth(mean, said.bonus, said.random, constant, mix)
+        keep = self.units.keep(state.units, context, offer.playable, state.t)
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
+        luck = luck if self.can.compares is None else self.units.side(state, context, luck)
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         propensities = pick.propensities
         if worth.random:
             drawn = (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
             propensities = np.where(drawn, np.nan, propensities)
+        if keep is not None:
+            propensities = np.where(keep.actions >= 0, keep.chances, propensities[:, 0])[:, None]
+            pick = pick._replace(forced=np.where(keep.actions >= 0, 1.0, pick.forced))
         known, offered = context.known, context.offered
         features, known, groups, counted, restricted, some = entries.take(
             distinct(context.features),
@@ -145,6 +157,7 @@ class Loop:
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
         if not done:
             self._refuse_withdrawn(decision)
+            self.units.refuse(state.units, context, decision)
             self.questions.refuse_misfits(state, decision, timed=context.time is not None)
         estimates = self.questions.estimates(state, decision) if self.can.estimates else {}
         if counts:  # nothing can be refused any more
@@ -152,6 +165,7 @@ class Loop:
             if self.delay.counts:
                 self.delay.commit(state, d)
         before = self.restating.shares(state) if self.can.restating else None
+        self.units.commit(state.units, context, decision, state.t)
         state.t += decision.counted
         books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, 1.0, state.books)
         if state.periods is not None:
@@ -226,8 +240,9 @@ def assemble(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Ch
     payable, delay = Payable(problem), Delay(model, problem.n_plays)
     questions = Questions(problem, model, can, delay)
     restating, zeros = ShareBooks(problem, can.restating), Zeros(problem.free[:, : len(problem.learned)])
-    settlement = Settlement(problem, model, can, restating, payable, zeros, ByPeriod(problem), delay)
-    loop = Loop(problem, model, choice, can, questions, restating, settlement, payable, delay)
+    units = UnitBooks(problem)
+    settlement = Settlement(problem, model, can, restating, payable, zeros, ByPeriod(problem), delay, units)
+    loop = Loop(problem, model, choice, can, questions, restating, settlement, payable, delay, units)
     encoder = Encoder(problem=problem, model=model)
     return Assembly(can, encoder, questions, payable, zeros, delay, restating, settlement, loop)
 
@@ -267,6 +282,7 @@ def fresh(
         goals=[goal.start(count) for goal in goals],
         choice=choice.start(count),
         periods=ByPeriod(problem).start(count),
+        units=assembly.loop.units.start(count),
     )
     assembly.payable.begin(state)
     assembly.delay.begin(state)

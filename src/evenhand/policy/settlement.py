@@ -20,6 +20,7 @@ from evenhand.policy.outcome_names import wrong_outcome
 from evenhand.policy.queries import Abilities
 from evenhand.policy.shares import ShareBooks
 from evenhand.policy.state import PolicyState
+from evenhand.policy.units import UnitBooks
 from evenhand.problem.problem import Problem
 
 _STEPS = 2.0**20  # shares of a round are multiples of 1 / _STEPS, so that those of all its parts add up to exactly 1
@@ -101,6 +102,7 @@ class Settlement:
     zeros: Zeros
     by_period: ByPeriod
     delay: Delay
+    units: UnitBooks
 
     def learn(
         self,
@@ -233,6 +235,7 @@ class Settlement:
         books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, -1.0, state.books)
         if state.periods is not None:
             self.by_period.commit(state.periods, d, -1.0)
+        self.units.cancel(state.units, d)
         if self.can.restating:
             decision = self.restating.cancel(state, decision)
         for i, goal in self.can.cancelling:

@@ -16,6 +16,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.texts import count, few
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.policy.units import UnitState
 
 _ROOM = 64
 
@@ -205,6 +206,7 @@ class PolicyState:
     receipts: Receipts = field(default_factory=Receipts)
     waiting: Waiting = field(default_factory=Waiting)
     periods: Floats | None = None  # (R, P, 1+C, 5+3S+2L) the same table by period, where there are spans of time
+    units: UnitState | None = None  # where the problem has units
 
     def __post_init__(self) -> None:
         self.guard = Guard()

@@ -11,5 +11,6 @@ from evenhand.problem.outcome import Outcome as Outcome
 from evenhand.problem.problem import Problem as Problem
 from evenhand.problem.rows import Rows as Rows
 from evenhand.problem.traffic import Traffic as Traffic
+from evenhand.problem.unit import Cap as Cap, Unit as Unit
 
 __all__ = registry.public(__name__)

@@ -30,6 +30,7 @@ from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.slack import ranges
 from evenhand.problem.traffic import Traffic
+from evenhand.problem.unit import Unit
 
 
 @typed
@@ -55,6 +56,7 @@ class Problem:
             offset of `since` holds throughout, that of UTC if it states none.
         traffic: the forecast of the cases that come; by default equally many at all times.
         withdrawn: the actions that are not played any longer; names and places of the others stay (`Policy.adopt`).
+        unit: whom cases are about, with caps on what each gets and actions that each keeps; None for nobody.
         n_plays: P, the number of candidates played each round, or fewer if fewer fit; averages are per round.
         measures: what runs report beside outcomes: numbers that follow from all plays of a round together, such as
             `evenhand.welfare.Satisfaction`.
@@ -92,6 +94,7 @@ class Problem:
     traffic: Traffic | None = None
     withdrawn: tuple[str, ...] = ()
     zone: str | None = dataclasses.field(default=None, metadata={"new": True})
+    unit: Unit | None = dataclasses.field(default=None, metadata={"new": True})
 
     def __post_init__(self) -> None:
         if self.traffic is not None:
@@ -112,6 +115,8 @@ class Problem:
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         check_names(self)
+        if self.unit is not None:
+            self.unit.check(self)
         if self.names_candidates and self.n_plays > len(self.actions):
             why = "as some are free, have ranges of their own, or are divided into groups"
             expected = f"at most {len(self.actions)}, the number of actions, {why}"
@@ -433,5 +438,6 @@ def _facts(problem: Problem) -> list[tuple[str, str]]:
         "features": few(f.name for f in problem.features),
         "groups": few(f"{g.name} ({few(g.names, 24)})" for g in problem.groups),
         "measures": few(m.name for m in problem.measures),
+        "unit": "" if problem.unit is None else problem.unit.text,
     }
     return [(name, text) for name, text in found.items() if text]

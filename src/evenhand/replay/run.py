@@ -315,6 +315,7 @@ def _invented_log(problem: Problem) -> Logged:
         actions=actions,
         propensities=np.where(np.arange(_ROWS) % 2 == 0, 0.5, 0.4),
         outcomes=outcomes,
+        clusters=None if problem.unit is None else np.arange(_ROWS),
         groups=np.stack(columns, 1) if columns else np.zeros((_ROWS, 0), np.int64),
         time=None if problem.until is None else np.linspace(0.0, problem.clock.last, _ROWS, endpoint=False),
         shuffles=1,

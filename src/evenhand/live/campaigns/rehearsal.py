@@ -41,7 +41,8 @@ class _Shapes:
         features = np.random.default_rng(i).uniform(-1.0, 1.0, (1, len(problem.actions), self._n))
         groups = [problem.columns.index((g.name, g.names[i % len(g.names)])) for g in problem.groups]
         placed = problem.groups_of(np.array([groups], np.int64).reshape(1, -1))
-        return Context(features, known_outcomes(problem, known), placed, offer_mask(problem, offered))
+        unit = None if problem.unit is None else np.array([i])
+        return Context(features, known_outcomes(problem, known), placed, offer_mask(problem, offered), None, unit)
 
     def to_dict(self) -> dict[str, Any]:
         return {}

@@ -32,6 +32,7 @@ from evenhand.logs.units import MISSING, Units
 from evenhand.policy.cases import StatedCase, group_of, known_outcomes, offer_mask, refuse_boolean, refuse_duplicates
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
+from evenhand.problem.unit import unit_number
 
 
 class Text(NamedTuple):
@@ -116,6 +117,8 @@ class ColumnEncoder:
             np.repeat(self.problem.declared[None], count, 0) if declared is None else declared,
             self.problem.groups_of(np.array(groups, np.int64).reshape(len(groups), count).T),
             np.ones((count, len(self.problem.actions)), bool),
+            None,
+            self._units_of(cases),
         )
 
     def _places(self, name: str, values: list[object]) -> list[int]:
@@ -163,6 +166,8 @@ class ColumnEncoder:
             number(name, case[name], "a finite number")
         if name in self.units.levels:
             self.units.level(case, name)
+        if self.problem.unit is not None and self.problem.unit.name == name:
+            self._units_of([case])
         for grouped, grouping in self.spec.groups.items():
             if grouping.column == name:
                 group_of(self.problem, grouped, self._group(case, grouping))
@@ -191,7 +196,14 @@ class ColumnEncoder:
             known_outcomes(self.problem, known, self.spec.known(self.problem, numbers)),
             self.problem.groups_of(np.array([groups], np.int64).reshape(1, -1)),
             offer_mask(self.problem, offered),
+            None,
+            self._units_of([case]),
         )
+
+    def _units_of(self, cases: Sequence[Case]) -> Ints | None:
+        """The number of each case's unit, None without units, `->(N)`."""
+        unit = self.problem.unit
+        return None if unit is None else np.array([unit_number(unit.name, case[unit.name]) for case in cases])
 
     def _group(self, case: Case, grouping: Grouping) -> object:
         """The name of a case's group; None stands for a missing one where these are a group of their own."""
@@ -232,7 +244,9 @@ class ColumnEncoder:
     def names(self) -> tuple[str, ...]:
         """The columns that every case states."""
         grouped = (grouping.column for grouping in self.spec.groups.values())
-        return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
+        unit = () if self.spec.unit is None else (self.spec.unit.name,)
+        features = *self.spec.numeric, *self.spec.categorical
+        return tuple(dict.fromkeys([*features, *self.spec.known_columns, *grouped, *unit]))
 
     @cached_property
     def _known(self) -> tuple[str, ...]:
@@ -362,6 +376,7 @@ def _columns(spec: Spec) -> dict[str, list[str]]:
         "features.dates": sorted(spec.dates),
         "features.missing": [f"{column} {treatment}" for column, treatment in sorted(spec.missing.items())],
         "groups": sorted(groups),
+        "unit": [] if spec.unit is None else [spec.unit.name],
         "outcomes": sorted(f"{name} {action} {c}" for name, by in spec.by_case.items() for action, c in by.items()),
     }
 

@@ -182,6 +182,8 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
     Raises:
         EvenhandError, KeyError, TypeError, ValueError, OverflowError: something cannot be read, or is of odd shapes.
     """
+    if fold.policy.problem.unit is not None:  # whose books only the ordinary loop keeps
+        return None
     problem, bodies, places = fold.policy.problem, list[dict[str, Any]](), dict[int, int]()
     earlier, answers = list[Decision](), dict[int, Any]()  # by decision
     what = np.full(len(events), OTHER)

@@ -279,7 +279,7 @@ def _plain(problem: Problem) -> bool:
     """Whether a problem has nothing that only the ordinary loop knows."""
     timed = problem.until is not None or problem.edges is not None
     states = stated_by_cases(problem.factors)
-    return not (timed or problem.noisy or problem.measures or states or problem.withdrawn)
+    return not (timed or problem.noisy or problem.measures or states or problem.withdrawn or problem.unit)
 
 
 def _facts(policy: Policy, state: PolicyState) -> Facts:

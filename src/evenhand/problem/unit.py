@@ -1,0 +1,174 @@
+"""The unit of decisions: whom cases are about, what each gets at most, and for how long it keeps an action."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import suggestion
+from evenhand.core.signatures import value_text
+from evenhand.core.types import Bools
+from evenhand.core.validate import number
+
+
+class HasName(Protocol):
+    """A part of a problem with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class Capped(Protocol):
+    """A problem, as far as caps read it."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def learned(self) -> tuple[str, ...]: ...
+
+    @property
+    def certain(self) -> Bools: ...
+
+    @property
+    def n_plays(self) -> int: ...
+
+    @property
+    def features(self) -> Sequence[HasName]: ...
+
+    @property
+    def groups(self) -> Sequence[HasName]: ...
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most of a known outcome that one unit may get within a window of time.
+
+    Equation: sum of the outcome over the unit's decisions at times in (t - within, t] <= at_most, at every time t.
+
+    Args:
+        outcome: known for certain, at least 0, such as 1 for every letter.
+        at_most: in units of the outcome, above 0.
+        within: the length of the window in units of the clock: days where the problem has dates, rounds elsewhere.
+
+    Raises:
+        InvalidInput: an amount or a length that is not a finite number above 0.
+
+    >>> Cap("letter", at_most=3, within=7)
+    Cap(outcome='letter', at_most=3, within=7)
+    """
+
+    outcome: str
+    _: KW_ONLY
+    at_most: float
+    within: float
+
+    def __post_init__(self) -> None:
+        for name in ("at_most", "within"):
+            number(f"Cap({self.outcome!r}).{name}", getattr(self, name), "a finite number above 0", _above_zero)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Whom cases are about, such as a customer: the name under which cases state it, caps, and how long actions stick.
+
+    A state remembers the decisions of the longest window, and no others.
+
+    Args:
+        name: under which a case states its unit: a text or a whole number, which counts as its text.
+        caps: what one unit gets at most; they are hard, and an action that would exceed one is not offered.
+        sticky: for how long a unit keeps the action that it got, from its first decision on, while it may be played,
+            in units of the clock; None for a new choice at every decision. The probability of a kept action is that of
+            the draw that it comes from.
+
+    Raises:
+        InvalidInput: a length that is not a finite number above 0, or no cap and no sticky action.
+
+    >>> Unit("customer", caps=[Cap("letter", at_most=3, within=7)], sticky=14).window
+    14
+    """
+
+    name: str
+    _: KW_ONLY
+    caps: tuple[Cap, ...] = ()
+    sticky: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidInput("Unit.name", "the name under which cases state their unit", value_text(self.name))
+        if isinstance(self.caps, str) or not isinstance(self.caps, Iterable):
+            raise InvalidInput("Unit.caps", "a sequence of `Cap`", value_text(self.caps))
+        object.__setattr__(self, "caps", tuple(self.caps))
+        for cap in self.caps:
+            if not isinstance(cap, Cap):
+                raise InvalidInput("Unit.caps", "a sequence of `Cap`", value_text(cap))
+        if self.sticky is not None:
+            number("Unit.sticky", self.sticky, "a finite number above 0", _above_zero)
+        if not self.caps and self.sticky is None:
+            raise InvalidInput("Unit.caps", "at least one cap, where sticky= is not stated", "none")
+
+    @property
+    def window(self) -> float:
+        """The longest window of time that is remembered."""
+        return max([cap.within for cap in self.caps] + ([] if self.sticky is None else [self.sticky]))
+
+    @property
+    def memory(self) -> tuple[object, ...]:
+        """What a state remembers of units: two problems with the same can follow each other."""
+        return self.name, tuple((cap.outcome, cap.within) for cap in self.caps), self.sticky is not None
+
+    @property
+    def text(self) -> str:
+        """The statement in words.
+
+        >>> Unit("customer", caps=[Cap("letter", at_most=3, within=7)], sticky=14).text
+        'customer: letter at most 3 within 7, keeps its action for 14'
+        """
+        caps = [f"{cap.outcome} at most {cap.at_most:g} within {cap.within:g}" for cap in self.caps]
+        kept = [] if self.sticky is None else [f"keeps its action for {self.sticky:g}"]
+        return f"{self.name}: {', '.join([*caps, *kept])}"
+
+    def check(self, problem: Capped) -> None:
+        """Refuse a unit that does not fit a problem.
+
+        Raises:
+            InvalidInput: a cap on an outcome that is unknown, learned, noisy or may depend on exposure; several plays
+                per round; or a name that a feature has.
+        """
+        if problem.n_plays > 1:
+            raise InvalidInput("n_plays", "1 where unit= is stated", problem.n_plays)
+        if self.name in {f.name for f in problem.features} | {g.name for g in problem.groups}:
+            raise InvalidInput("Unit.name", "a name that no feature and no grouping has", self.name)
+        for cap in self.caps:
+            if cap.outcome not in problem.names:
+                got = f"{cap.outcome}{suggestion(cap.outcome, problem.names)}"
+                raise InvalidInput("Cap.outcome", f"one of the outcomes {list(problem.names)}", got)
+            place = problem.names.index(cap.outcome) - len(problem.learned)
+            if place < 0 or not problem.certain[place]:
+                raise InvalidInput("Cap.outcome", "an outcome that is known for certain", cap.outcome)
+
+
+def unit_number(name: str, value: object) -> int:
+    """Return the number of a unit, a hash of its text.
+
+    Raises:
+        InvalidInput: neither a text nor a whole number.
+
+    >>> unit_number("customer", 7) == unit_number("customer", "7")
+    True
+    """
+    kind = type(value)
+    if (kind is str and value) or kind is int or issubclass(kind, np.integer):
+        digest = hashlib.blake2b(str(value).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little", signed=True)
+    raise InvalidInput(name, "a text or a whole number, whom the case is about", value_text(value))
+
+
+def _above_zero(x: float) -> bool:
+    return 0.0 < x < math.inf
