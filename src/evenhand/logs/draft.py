@@ -347,7 +347,7 @@ def draft(log: Given) -> Draft:
 
     Raises:
         InvalidInput: the log cannot be read, or has no rows.
-        MissingExtra: pyarrow is needed for all but CSV files, and is not installed.
+        MissingExtra: pyarrow is needed for all but CSV and Vowpal Wabbit, and is not installed.
 
     >>> import tempfile
     >>> from pathlib import Path

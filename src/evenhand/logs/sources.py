@@ -122,7 +122,7 @@ def table_of(given: Given, field: str = "log") -> Table:
 
     Raises:
         InvalidInput: it is none of these, cannot be read, or is a stream that was read before.
-        MissingExtra: pyarrow is not installed, which all but CSV files need.
+        MissingExtra: pyarrow is not installed, which all but CSV and Vowpal Wabbit need.
 
     >>> table_of({"age": [41, 30]}).read({"age": "the header"}).names("age").texts()
     ['41', '30']

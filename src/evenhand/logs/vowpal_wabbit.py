@@ -28,13 +28,13 @@ FIRST = 2**16  # bytes that tell a file's kind
 MOST = 1_000  # features
 ACTION, PROBABILITY, COST, TAG = "action", "probability", "cost", "tag"
 EVENT, TIME, POSITION, WEIGHT = "event_id", "time", "position", "weight"
-_NEEDED = (ACTION, PROBABILITY, COST)
-_BESIDE = (EVENT, TIME, POSITION, WEIGHT, *_NEEDED)  # the features, which come first
+_BESIDE = (EVENT, TIME, POSITION, WEIGHT, ACTION, PROBABILITY, COST)  # the features, which come first
 _FORM = Form()
 _SHARED = rb"\s*shared[ \t][^\n|]*\|"
-_BARE = rb"(?:[ \t]*\r?\n|(?:'\S*)?\|[^|,;\s]*[ \t][^\n]*\n)*"  # lines without a label that come first
+_BARE = rb"(?:[ \t]*\r?\n|(?:'\S*)?\|[^|,;\s]*(?:[ \t][^\n]*)?\n)*"  # lines without a label that come first
+_CASE = rb"(?:'\S*)?\|[^|,;\s]*[ \t]+[^|\s]*[:=]"  # a line that has none and surely is no header
 _LABEL = rb"[ \t]*\d+:[-+]?[\d.]+(?:[eE][-+]?\d+)?:[\d.]+(?:[eE][-+]?\d+)?(?:[ \t][^\n|]*)?\|"
-_TEXT = re.compile(_BARE + rb"(?:" + _SHARED + rb"|" + _LABEL + rb")")
+_TEXT = re.compile(_BARE + rb"(?:" + _SHARED + rb"|" + _LABEL + rb"|" + _CASE + rb")")
 _JSON = re.compile(rb'\s*\{\s*"[^\n]*"(?:_label_cost|_multi|_outcomes)"\s*:')
 _HEAD = re.compile(
     r"(?P<shared>shared\b)? ?(?:(?P<action>\d+):(?P<cost>[^ :]+):(?P<probability>[^ :]+))? ?'?(?P<tag>[^ :]*)"
@@ -193,9 +193,9 @@ def _values(name: str, value: Any) -> Iterator[Feature]:
 class VowpalWabbit:
     """Files of interactions, as text or as JSON; see `interactions`.
 
-    The columns are the features, `NAMESPACE.NAME`, then `action`, `probability` and `cost`, and what is stated of
-    `event_id`, `time`, `position` and `weight`. A feature of one of these names gets a dot in front. A number that a
-    row does not have is 0, as in Vowpal Wabbit; a name is missing.
+    The columns are the features, `NAMESPACE.NAME`, and what is stated of `event_id`, `time`, `position`, `weight`,
+    `action`, `probability` and `cost`. A feature of one of these names gets a dot in front. A number that a row does
+    not have is 0, as in Vowpal Wabbit; a name is missing.
     """
 
     name: str
@@ -245,7 +245,7 @@ class VowpalWabbit:
             InvalidInput: nothing has a label.
         """
         columns, each = self.rows.columns, {c.name: c for c in found.columns}
-        if not each[COST].values:
+        if COST not in each:
             raise InvalidInput(self.name, "labels, such as 2:-1:0.5, or _label_cost and others", "none")
         for name, c in each.items():
             each[name] = c if c.kind == "date" else c._replace(kind="name" if columns[name].places else "number")
@@ -260,7 +260,7 @@ class VowpalWabbit:
             outcomes=(each[COST]._replace(kind="number"),),
             stated=stated,
         )
-        return roles.with_features(c for name, c in each.items() if name not in (*_NEEDED, WEIGHT))
+        return roles.with_features(c for name, c in each.items() if name not in (ACTION, PROBABILITY, COST, WEIGHT))
 
     @cached_property
     def rows(self) -> Rows:
@@ -349,7 +349,7 @@ class Rows:
         """The features by name, and after them what else is stated."""
         found = {name: z for feature, whole in self._features.items() for name, z in whole.columns(feature)}
         beside = self._beside | ({ACTION: self._beside[TAG]} if self._tagged else {})
-        return found | {n: beside[n] for n in _BESIDE if n in _NEEDED or not {"1"}.issuperset(beside[n].places)}
+        return found | {n: beside[n] for n in _BESIDE if set(beside[n].places) - ({"1"} if n == WEIGHT else set())}
 
     def column(self, name: str, most: int | None, *, number: bool) -> Column:
         """Return the first rows of a column, as numbers or as texts."""
