@@ -149,14 +149,18 @@ def texts(path, *names):
 def test_features_become_columns(tmp_path):
     """Scales, several names in a row, a feature of both kinds, one named like a column, and what an export escapes."""
     path = tmp_path / "a.vw"
-    path.write_text("1:2:.5 |u:2 a:1.5 b |w t=x t=y | cost:3 k=v\n\n2:1:.5 |u a:.5 a:1 c=1 | my%20t=a%3Ab k:2\n")
-    assert table_of(path).header({}) == ["u.a", "u.b", "w.t=x", "w.t=y", ".cost", "k", "u.c", "my t", "k:number",
-                                         "action", "probability", "cost"]  # fmt: skip
-    assert texts(path, "u.a", "u.b", "w.t=x", ".cost", "k", "u.c", "my t", "k:number", "cost") == [
-        ["3", "1.5"], ["2", "0"], ["1", "0"], ["3", "0"], ["v", ""], ["", "1"], ["", "a:b"], ["0", "2"], ["2", "1"],
+    first, second = "1:2:.5 |u:2 a:1.5 b |w t=x t=y | cost:3 k=v", "2:1:.5 |u a:.5 a:1 c=1 | my%20t=a%3Ab k:2 my%20n:4"
+    path.write_text(f"{first}\n\n{second}\n")
+    features = ["u.a", "u.b", "w.t=x", "w.t=y", ".cost", "k", "u.c", "my t", "k:number", "my n"]
+    assert table_of(path).header({}) == [*features, "action", "probability", "cost"]
+    assert texts(path, *features, "cost") == [
+        ["3", "1.5"], ["2", "0"], ["1", "0"], ["1", "0"], ["3", "0"], ["v", ""], ["", "1"], ["", "a:b"], ["0", "2"],
+        ["0", "4"], ["2", "1"],
     ]  # fmt: skip
-    path.write_text(event((30, "n", 1), nothing=1) + '{"c":{"a":[1,{"b":"x"},"y"],"d":true},"_label_cost":1,'
-                    '"_labelIndex":0,"_label_probability":1}\n')  # fmt: skip
+    path.write_text(
+        event((30, "n", 1), _skipLearn=True, **label(1, 0.5, 7))
+        + '{"c":{"a":[1,{"b":"x"},"y"],"d":true},"_label_cost":1,"_labelIndex":0,"_label_probability":1}\n'
+    )
     assert texts(path, "user.new", "a.0", "a.b", "a", "d", "cost", "action") == [
         ["1", "0"], ["0", "1"], ["", "x"], ["", "y"], ["0", "1"], ["", "1"], ["", "1"],
     ]  # fmt: skip

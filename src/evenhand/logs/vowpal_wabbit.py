@@ -155,7 +155,11 @@ def _of_json(lines: Lines) -> Interaction:
     if not 0.0 < rest <= 1.0 or any("_inc" in slot for slot in slots):
         raise ValueError
     tags = [str(action.get("_tag", "")) for action in offered]
-    event = {EVENT: str(found.get("EventId", "")), TIME: str(found.get("Timestamp", "")), WEIGHT: plain(1.0 / rest)}
+    event = {
+        EVENT: str(found.get("EventId", f"line {number}")),
+        TIME: str(found.get("Timestamp", "")),
+        WEIGHT: plain(1.0 / rest),
+    }
     if slots:
         labels = [
             [z.get(key) for key in ("_a", "_label_cost", "_p")] for z in found.get("_outcomes", [{}] * len(slots))
