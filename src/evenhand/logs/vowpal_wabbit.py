@@ -30,7 +30,7 @@ ACTION, PROBABILITY, COST, TAG = "action", "probability", "cost", "tag"
 EVENT, TIME, POSITION, WEIGHT = "event_id", "time", "position", "weight"
 _BESIDE = (EVENT, TIME, POSITION, WEIGHT, ACTION, PROBABILITY, COST)  # the features, which come first
 _FORM = Form()
-_SHARED = rb"\s*shared[ \t][^\n|]*\|"
+_SHARED = rb"[ \t]*shared[ \t][^\n|]*\|"
 _BARE = rb"(?:[ \t]*\r?\n|(?:'\S*)?\|[^|,;\s]*(?:[ \t][^\n]*)?\n)*"  # lines without a label that come first
 _CASE = rb"(?:'\S*)?\|[^|,;\s]*[ \t]+[^|\s]*[:=]"  # a line that has none and surely is no header
 _LABEL = rb"[ \t]*\d+:[-+]?[\d.]+(?:[eE][-+]?\d+)?:[\d.]+(?:[eE][-+]?\d+)?(?:[ \t][^\n|]*)?\|"
@@ -73,7 +73,7 @@ def is_log(first: bytes) -> bool:
 def interactions(first: bytes, lines: Iterable[bytes]) -> Iterator[Interaction | int]:
     """Yield the interactions of a file that begins so; of those that are damaged, the number of the first line."""
     blocks = re.split(rb"\n\s*\n", first.strip())
-    several = re.match(_SHARED, first) or (len(blocks) > 1 and any(b"\n" in block for block in blocks))
+    several = re.match(_SHARED, first.lstrip()) or (len(blocks) > 1 and any(b"\n" in block for block in blocks))
     parse = _of_json if _JSON.match(first) else _of_block if several else _of_line
     parts = (list(part) for has_text, part in groupby(enumerate(lines, 1), lambda z: bool(z[1].strip())) if has_text)
     for part in parts if parse is _of_block else ([line] for block in parts for line in block):
