@@ -68,9 +68,12 @@ CASES = {
     "compressed lines of JSON without a column": (
         PROBLEM, gzip.compress(b'{"age":41}\n'), AT + "10: action.column: 'letter'", "a column of log.csv (age)",
     ),
-    "a text of Vowpal Wabbit": (PROBLEM, b"1:-1:0.8 | age:33 town=north\n", "log.csv", f"Vowpal Wabbit: {TABLE}"),
-    "one with a tag and several actions": (
-        PROBLEM, b"shared |User id=u1\n0:-1:0.8 |Action topic=ski\n|Action topic=herb\n\n", "log.csv", "Vowpal Wabbit",
+    "a log of Vowpal Wabbit without a column": (
+        PROBLEM, b"1:-1:0.8 | age:33 town=north\n", AT + "10: action.column: 'letter'", "a column of log.csv",
+    ),
+    "slots as a text of Vowpal Wabbit": (
+        PROBLEM, b"ccb shared |User id=u1\nccb action |Action topic=ski\nccb slot 0:1:0.5 |S a\n\n", "log.csv",
+        f"a text of Vowpal Wabbit that is no log of a bandit, such as of lines 2:-1:0.5 | age:33: {TABLE}",
     ),
     "one of a regression": (PROBLEM, b"1 2.5 'tag|f a b:2\n", "log.csv", "Vowpal Wabbit"),
     "half a feather file": (PROBLEM, b"ARROW1\0\0" + bytes(100), "log.csv", "a complete Feather file, or a folder"),

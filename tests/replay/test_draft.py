@@ -271,7 +271,9 @@ def test_a_log_without_rows_is_refused(tmp_path, text):
 
 def test_the_page_shows_what_can_be_run(capsys):
     pytest.importorskip("pyarrow", reason="needs pyarrow")
-    (block,) = (part.split("```")[0] for part in PAGE.split("```python\n")[1:] if "draft" in part.split("```")[0])
+    (block,) = (
+        part.split("```")[0] for part in PAGE.split("```python\n")[1:] if "draft(frame)" in part.split("```")[0]
+    )
     exec(block, {})
     printed = capsys.readouterr().out
     assert "the data frame: 600 usable rows of 600: none 300, mail 300" in printed

@@ -35,6 +35,7 @@ features, how missing values are marked, and what is left to decide. Every key h
 
   evenhand draft LOG.csv --out PROBLEM.toml
 
+A log of Vowpal Wabbit, as text or JSON, states the roles of its columns; its cost is minimised.
 With --schema, print the JSON Schema of problem files, with which editors check and complete them.
 """
 CURVE = """\

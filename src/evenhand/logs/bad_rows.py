@@ -116,7 +116,7 @@ class BadRows:
         found = [str(reason) for reason in self.reasons]
         if self.columns.torn:
             first = f"(first in line {self.columns.torn[0]})"
-            found.append(f"{_rows(len(self.columns.torn))}: more or fewer fields than the header {first}")
+            found.append(f"{_rows(len(self.columns.torn))}: {self.columns.damage} {first}")
         return found
 
     def notes(self) -> list[str]:

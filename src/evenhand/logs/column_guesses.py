@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -232,16 +233,29 @@ class Guess(NamedTuple):
         outcomes: the columns of outcomes, in the order of the header.
         numeric, categorical, dates: the columns of features.
         left_out: other columns.
+        stated: columns by the keys of a problem file that name them, where the source says so and nothing is guessed.
     """
 
     action: Look | None
-    actions: tuple[str, ...]
     propensity: Look | None
     outcomes: tuple[Look, ...]
-    numeric: tuple[Look, ...]
-    categorical: tuple[Look, ...]
-    dates: tuple[Look, ...]
-    left_out: tuple[LeftOut, ...]
+    actions: tuple[str, ...] = ()
+    numeric: tuple[Look, ...] = ()
+    categorical: tuple[Look, ...] = ()
+    dates: tuple[Look, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    stated: Mapping[str, str] = MappingProxyType({})
+
+    def with_features(self, columns: Iterable[Look], several: Sequence[Look] = ()) -> Guess:
+        """Return the guess with some columns as features, or left out; `several` may be the action."""
+        why = [(c, _unusable(c, several)) for c in columns]
+        used = [c for c, told in why if not told]
+        return self._replace(
+            numeric=tuple(c for c in used if c.kind == "number"),
+            categorical=tuple(c for c in used if c.kind == "name"),
+            dates=tuple(c for c in used if c.kind == "date"),
+            left_out=(*self.left_out, *(LeftOut(c.name, told) for c, told in why if told)),
+        )
 
     def without(self, names: Collection[str], why: str) -> Guess:
         """Return the guess without some features."""
@@ -284,24 +298,15 @@ def guess(found: Looks, fits: Callable[[Look, Look], bool]) -> Guess:
     # Before the action in the header, an outcome is plainly named, and the only one: the sales of a customer are known.
     after = [c for c in named if action is None or c.place > action.place]
     outcomes = tuple(after or [c for c in named if "_".join(c.words) in _OUTCOME])
-    features: list[Look] = []
     left = [LeftOut(c.name, "evenhand wrote it into a list, before outcomes were known") for c in ours]
-    for c in rest:
-        why = "" if c in outcomes else _unusable(c, several)
-        if why:
-            left.append(LeftOut(c.name, why))
-        elif c not in outcomes:
-            features.append(c)
-    return Guess(
+    whole = Guess(
         action=action,
         actions=tuple(c.name for c in several),
         propensity=propensity[0] if len(propensity) == 1 else None,
         outcomes=outcomes,
-        numeric=tuple(c for c in features if c.kind == "number"),
-        categorical=tuple(c for c in features if c.kind == "name"),
-        dates=tuple(c for c in features if c.kind == "date"),
         left_out=tuple(left),
     )
+    return whole.with_features([c for c in rest if c not in outcomes], several)
 
 
 def _ours(columns: Sequence[Look]) -> list[Look]:

@@ -246,7 +246,8 @@ class Columns:
     Args:
         each: by name.
         lines: `(N)` of every row in its file: lines counted from 1, or rows of files that have no lines.
-        torn: lines of rows with another number of fields than the header.
+        torn: lines of rows that cannot be read.
+        damage: what such rows have.
         unit: what `lines` counts.
         files: the first row of each file and the file's name, where there are several.
         decimal: between whole numbers and fractions, in texts.
@@ -258,6 +259,7 @@ class Columns:
     each: Mapping[str, Column]
     lines: Ints
     torn: Sequence[int] = ()
+    damage: str = "more or fewer fields than the header"
     unit: str = "line"
     files: Sequence[tuple[int, str]] = ()
     decimal: str = POINT

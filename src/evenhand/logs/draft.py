@@ -24,6 +24,7 @@ from evenhand.logs.dates import short
 from evenhand.logs.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.logs.reading import MARK, Form
 from evenhand.logs.sources import Given, table_of
+from evenhand.logs.vowpal_wabbit import VowpalWabbit
 
 DECIDE = "DECIDE"
 _EVEN = 1e-4  # the chance below which counts of actions are not taken to be equal
@@ -34,12 +35,12 @@ _WIDE = 118  # characters of a line
 _BUDGET = """\
 # A budget is on an outcome that is known before acting, such as 1 per letter. Take off the first signs to have one:
 #
-# [outcomes.cost]
+# [outcomes.{outcome}]
 # known = {{ {action} = 1 }} # {known}
 # column = "price" # Only if the values differ by case: the column that has them, or one per action.
 #
 # [[budget]]
-# outcome = "cost"
+# outcome = "{outcome}"
 # rate = 0.3 # per case; or total = 1000 for all cases of the log
 """
 SAMPLE = 10_000  # rows by which columns are told apart
@@ -85,18 +86,22 @@ class Written:
 
     def draft(self) -> Draft:
         """Write all tables."""
-        root = named(keys())
+        root, stated = named(keys()), self._meant.stated
         names = [outcome.name for outcome in self._meant.outcomes]
         if names:
             others = f"; others are {_listed(names[1:])}" if names[1:] else ""
-            self._key("maximize", names[0], root["maximize"], f"Here it is the first outcome{others}")
-            self._guessed.append(f"outcomes: {_listed(names)}, of which {names[0]!r} is maximised")
+            aim, aimed = ("minimize", "minimised") if "minimize" in stated else ("maximize", "maximised")
+            self._key(aim, names[0], root[aim], f"Here it is the first outcome{others}")
+            self._guessed.append(f"outcomes: {_listed(names)}, of which {names[0]!r} is {aimed}")
         else:
             self._key("maximize", "outcome", root["maximize"])
         self._key("horizon", "log", root["horizon"])
         if self._cluster is not None:
             self._key("cluster", self._cluster, root["cluster"])
+        if self._cluster is not None and "cluster" not in stated:
             self._guessed.append(f"cluster: {self._cluster!r}, which is named like whom rows are about, and repeats")
+        if "weight" in stated:
+            self._key("weight", stated["weight"], root["weight"])
         self._written()
         self._features()
         actions = self._action()
@@ -112,7 +117,8 @@ class Written:
                 f"which column is the outcome? {self._no_outcome()}",
             )
         dear, known = actions[-1] if actions else "letter", named(KNOWN)["known"].about
-        self._lines += ["", *_BUDGET.format(action=toml.key(dear), known=known).splitlines()]
+        price = "price" if "cost" in names else "cost"
+        self._lines += ["", *_BUDGET.format(action=toml.key(dear), known=known, outcome=price).splitlines()]
         return Draft(text="\n".join([*self._head(), *self._lines]) + "\n", guessed=tuple(self._guessed),
                      open=tuple(self._open))  # fmt: skip
 
@@ -145,7 +151,7 @@ class Written:
             self._key(name, value, known[name])
         if "decimal" in other:
             self._guessed.append(f"decimal: {found.decimal!r} is between whole numbers and fractions")
-        self._guessed += [note for note in self._whole.notes if "log.encoding" in note]
+        self._guessed += [note for note in self._whole.notes if self._meant.stated or "log.encoding" in note]
         used = [z for z in (self._meant.propensity, *self._meant.outcomes, *self._meant.features) if z is not None]
         shares = [z.name for z in used if z.percentages]
         if shares:
@@ -209,7 +215,8 @@ class Written:
         """Count how often each text of the action occurs; empty cells are none where they are too few to judge."""
         texts, _, counts = self._whole.names(action.name).counted()
         found = dict(zip(texts, counts.tolist(), strict=True))
-        if len(found) > 2 and found.get("", 0) < min(FEW * len(self._whole), FEW_ROWS):
+        few = len(found) > 2 and found.get("", 0) < min(FEW * len(self._whole), FEW_ROWS)
+        if few or self._meant.stated:
             found.pop("", None)
         return found
 
@@ -340,7 +347,7 @@ def draft(log: Given) -> Draft:
 
     Raises:
         InvalidInput: the log cannot be read, or has no rows.
-        MissingExtra: pyarrow is needed for all but CSV files, and is not installed.
+        MissingExtra: pyarrow is needed for all but CSV and Vowpal Wabbit, and is not installed.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -357,7 +364,10 @@ def draft(log: Given) -> Draft:
     if not len(sample):
         raise InvalidInput(table.name, "at least one row after the header", "none")
     found = looks(sample, table.form({}).separator)
-    meant = guess(found, lambda action, chances: drawn_by(sample, action.name, chances.name, found.decimal))
+    if isinstance(table, VowpalWabbit):
+        meant = table.guess(found)
+    else:
+        meant = guess(found, lambda action, chances: drawn_by(sample, action.name, chances.name, found.decimal))
     if meant.action is not None:
         for column, actions in stated_under(sample, sample.names(meant.action.name), meant.features).items():
             under = ", ".join(map(repr, actions))
@@ -368,7 +378,7 @@ def draft(log: Given) -> Draft:
     owners = [c for c in free if is_owner(c)]
     of_owners = table.read(dict.fromkeys(owners, "the header"), form=form).names if owners else sample.names
     filled = [c for c in owners if not of_owners(c).are({"", *form.missing}).any()]  # as each row needs one
-    cluster = next((c for c in filled if repeats(of_owners(c))), None)
+    cluster = next((c for c in filled if repeats(of_owners(c))), meant.stated.get("cluster"))
     rows = np.arange(len(sample))
     if cluster is not None:
         meant = meant.without([cluster], "")

@@ -76,8 +76,8 @@ _NAMED = (  # files of other kinds by how they begin
     (rb"%PDF", "a PDF file"),
     (rb'\s*(\[\s*)?\{\s*"', f"JSON: {_TABLE}, such as of pandas.read_json, or an object in each line"),
     (
-        f"(shared|{_NUMBER}(:{_NUMBER}){{0,2}}( {_NUMBER})*)( ?'\\S*)? *\\|[^|,;\\s]* \\S".encode(),
-        f"a text of Vowpal Wabbit: {_TABLE}, with the action, its probability, minus the cost, and each feature",
+        f"((ccb |slates )?(shared|{_NUMBER})(:{_NUMBER}){{0,2}}( {_NUMBER})*)( ?'\\S*)? *\\|[^|,;\\s]* \\S".encode(),
+        f"a text of Vowpal Wabbit that is no log of a bandit, such as of lines 2:-1:0.5 | age:33: {_TABLE}",
     ),
     (rb"\0?[\x09\x0a\x0d\x20-\x7e]\0[\x09\x0a\x0d\x20-\x7e]\0", "text in UTF-16 without its mark: save it as UTF-8"),
 )

@@ -123,15 +123,15 @@ def read_log(log: Source, problem: Stated) -> Log:
     """Read a randomised log by a problem file.
 
     Args:
-        log: the path of a file or folder (CSV, Parquet, feather, lines of JSON), "-" for the standard input, a data
-            frame of pandas, polars, pyarrow or DuckDB, columns by name, a query of a database (`evenhand.logs.Query`),
-            or the decisions of a campaign (`evenhand.live.decisions`).
+        log: the path of a file or folder (CSV, Parquet, feather, lines of JSON, Vowpal Wabbit), "-" for the standard
+            input, a data frame of pandas, polars, pyarrow or DuckDB, columns by name, a query of a database
+            (`evenhand.logs.Query`), or the decisions of a campaign (`evenhand.live.decisions`).
         problem: a TOML file that states what the columns mean, or a mapping as `tomllib` reads it.
 
     Raises:
         InvalidInput: a key or a column is wrong, too many rows are bad, or the file does not state how actions were
             drawn; the error names them.
-        MissingExtra: pyarrow is needed for all but CSV files, and is not installed.
+        MissingExtra: pyarrow is needed for all but CSV and Vowpal Wabbit, and is not installed.
 
     >>> import tempfile
     >>> from pathlib import Path

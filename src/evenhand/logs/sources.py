@@ -21,6 +21,7 @@ from evenhand.logs.arrow import FRAME, Batches, Dataset, Frame, arrow_table, pya
 from evenhand.logs.columns import Column, Columns, Marks, Names, Numbers
 from evenhand.logs.files import READABLE, start, unpacked
 from evenhand.logs.reading import Form, form_of, header_of, read_csv
+from evenhand.logs.vowpal_wabbit import FIRST, VowpalWabbit, is_log
 
 PIPE = "the standard input"
 _QUERY = "the query"
@@ -105,7 +106,7 @@ class TextFiles:
         """Return no table, as columns of texts have no types."""
 
 
-Table = TextFiles | Batches | Dataset  # columns by name, which can be read repeatedly
+Table = TextFiles | Batches | Dataset | VowpalWabbit  # columns by name, which can be read repeatedly
 Given = str | Path | Frame | Query | Mapping[str, Any]  # what a table can be made of
 
 
@@ -121,7 +122,7 @@ def table_of(given: Given, field: str = "log") -> Table:
 
     Raises:
         InvalidInput: it is none of these, cannot be read, or is a stream that was read before.
-        MissingExtra: pyarrow is not installed, which all but CSV files need.
+        MissingExtra: pyarrow is not installed, which all but CSV and Vowpal Wabbit need.
 
     >>> table_of({"age": [41, 30]}).read({"age": "the header"}).names("age").texts()
     ['41', '30']
@@ -141,6 +142,8 @@ def table_of(given: Given, field: str = "log") -> Table:
         path = _copy_of(path)
         paths = [path]
     kind = _kind(paths[0]) if paths else "Parquet"
+    if kind == "Vowpal Wabbit":
+        return VowpalWabbit(path.name, paths)
     if kind == "JSON":
         return _lines_of_json(path.name, paths)
     return TextFiles(path.name, paths) if kind == "text" else Dataset(path, kind)
@@ -148,7 +151,9 @@ def table_of(given: Given, field: str = "log") -> Table:
 
 def _kind(path: Path) -> str:
     """Return the kind of a file."""
-    first = start(path)
+    first = start(path, FIRST)
+    if is_log(first):
+        return "Vowpal Wabbit"
     if _OBJECT.match(first):
         return "JSON"
     return {b"PAR1": "Parquet", b"ARRO": "Feather"}.get(first[:4], "text")
