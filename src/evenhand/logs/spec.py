@@ -20,7 +20,7 @@ from evenhand.logs.toml import Origin
 from evenhand.logs.units import MISSING, MOST_LEVELS
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
-from evenhand.problem.constraints import Constraint, of_one_outcome, over
+from evenhand.problem.constraints import Constraint, over
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -170,9 +170,6 @@ class Spec:
         for name, grouping in self.groups.items():
             if isinstance(grouping.shares, str):
                 _one_of(f"groups.{name}.shares", SHARES, grouping.shares)
-        spent = [c.outcome for c in of_one_outcome(self.subject_to) if c.spends]
-        for name in {n for n in spent if spent.count(n) > 1}:
-            raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
         # With levels that the file states, or placeholders, problem and recipe check arguments before a log is read.
         placeholders = {n: self._placeholder(g) for n, g in self.groups.items()}
         if self.horizon != OF_LOG:

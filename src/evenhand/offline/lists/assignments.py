@@ -28,6 +28,7 @@ from evenhand.offline.lists.plan import (
     Used,
     averages_of,
     drawn,
+    least,
     limits_of,
     places,
     planned,
@@ -155,7 +156,7 @@ def assign(
             **evidence.checks,
             "range": outside(listed.numbers, evidence.coding),
             "support": support(doubts(evidence, singles(evidence))),
-            "budget": idle(worth, tables, {b.outcome: b.total / len(listed) for b in limits.budgets}),
+            "budget": idle(worth, tables, least(limits.budgets, len(listed))),
         },
     )
 

@@ -182,6 +182,12 @@ class Held(NamedTuple):
     lottery: Floats
 
 
+def least(budgets: Sequence[Budget | Used], cases: int) -> dict[str, float]:
+    """Return the least amount per case that budgets allow of each outcome."""
+    each = {b.outcome: [z.total / cases for z in budgets if z.outcome == b.outcome] for b in budgets}
+    return {outcome: min(amounts) for outcome, amounts in each.items()}
+
+
 class ListPlan(NamedTuple):
     """An action per case."""
 

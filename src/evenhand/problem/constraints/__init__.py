@@ -29,6 +29,7 @@ from evenhand.problem.constraints.statements import (
     slack_rows as slack_rows,
     stated_rows as stated_rows,
     tighten as tighten,
+    tightest as tightest,
 )
 from evenhand.problem.constraints.within import Within
 
