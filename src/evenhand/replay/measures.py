@@ -86,7 +86,8 @@ def used(trace: Trace, stated: Statement) -> Floats | None:
     if stated.by is not None or stated.spans.averages:
         found = floors(trace.problem, stated, trace.by_period)
         return None if found is None else found.value.T
-    return own.used(trace.by_period, stated.spans, trace.problem.names.index(str(stated.outcome)))
+    outcome, _, group = trace.problem.row(str(stated.outcome))
+    return own.used(trace.by_period, stated.spans, outcome, group)
 
 
 def tables(problem: Problem, systems: Mapping[str, Mapping[str, tuple[float, float | None]]]) -> Iterator[str]:

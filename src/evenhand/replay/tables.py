@@ -106,7 +106,7 @@ class Tables:
     def outcomes(self) -> Iterator[Table]:
         """Yield a table per outcome: the use of its budget, or its average."""
         budgets = self.budgets
-        for o in self.problem.names:
+        for o in (*self.problem.names, *(name for name in budgets if name not in self.problem.names)):
             if o in budgets:
                 yield self._table(
                     f"{o}: budget {amount(budgets[o].total, 6)}",

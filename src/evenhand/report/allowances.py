@@ -46,7 +46,7 @@ def allowances(rates: Mapping[str, float], number: int, cases: str, one: str = "
 
 def of_rounds(problem: Problem) -> tuple[Allowance, ...]:
     """Return the allowances of a problem's budgets over its horizon, the least one of each outcome."""
-    rates = {outcome: s.total / problem.horizon for outcome, s in tightest(problem.stated).items() if s.by is None}
+    rates = {outcome: s.total / problem.horizon for outcome, s in tightest(problem.stated).items()}
     return allowances(rates, problem.horizon, "accepted rounds", "round")
 
 
