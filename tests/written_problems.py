@@ -71,8 +71,10 @@ def _constraint(rng, names, clock):
     whole = {"total": amount} if rng.random() < 0.6 else {"rate": amount / 100}
     each = {"total": amount, "per": per}
     if kind <= 5 and by == "tier":
-        group = name if rng.random() < 0.3 else f"{name} tier=pro"
-        name = group
+        name = f"{name} tier=pro"
+    if kind == 0 and by == "area":
+        total = [amount, {"north": amount}, {"north": amount, "far out": [(0, 90, amount)]}][int(rng.integers(0, 3))]
+        return eh.Budget(name, total=total if clock == "rounds" else amount, by="area", hard=hard)
     if kind == 0:
         return eh.Budget(name, **(whole if rng.random() < 0.5 else each), hard=hard)
     if kind == 1:
