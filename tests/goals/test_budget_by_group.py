@@ -64,6 +64,7 @@ def test_the_totals_of_a_group_go_by_time_as_any_others():
         (lambda: eh.Budget("cost", rate={"free": 5}), "Budget('cost').rate", "{'free': 5}"),
         (lambda: eh.Budget("cost", total={"free": {"november": 5}}, per="month"), "Budget('cost').total", "november"),
         (lambda: eh.Budget("cost", total={"free": -1}, by="tier"), "Budget('cost tier=free').total", "-1"),
+        (lambda: eh.Budget("cost", total=5, rate={"free": 1}, by="tier"), "Budget('cost')", "total=5, rate="),
         (lambda: eh.Budget("cost", total={}, by="tier"), "Budget('cost tier=')", "total=None"),
     ],
 )

@@ -80,6 +80,8 @@ class Budget:
     def __post_init__(self) -> None:
         name = f"Budget({self.outcome!r})"
         if self.by is not None:
+            if (self.total is None) == (self.rate is None):
+                raise InvalidInput(name, "exactly one of total= and rate=", f"total={self.total}, rate={self.rate}")
             for group in self.groups or ("",):
                 self._of(group)  # this raises if its amount is wrong
             return
