@@ -27,7 +27,8 @@ def amounts(name: str, total: Totals | Mapping[str, Totals] | None, per: Per | N
     by_name = isinstance(total, Mapping)
     found: list[object] = list(total.values()) if isinstance(total, Mapping) else [span[-1] for span in total]
     if not found or (by_name and per != "month") or not (by_name or per is None):
-        expected = 'a number, totals of months with per="month", or spans (start, end, total) without per='
+        months = 'totals of months with per="month" or, of a budget, of groups with by='
+        expected = f"a number, {months}, or spans (start, end, total) without per="
         raise InvalidInput(f"{name}.total", expected, total)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -176,12 +176,12 @@ class Curved(Constraint, Protocol):
         """
 
 
-def check_amount(name: str, total: object, rate: object, expected: str, least: float) -> None:
+def check_amount(name: str, total: Any, rate: Any, expected: str, least: float) -> None:
     """Require exactly one finite number, a total or a rate, above `least`."""
     if (total is None) == (rate is None):
         raise InvalidInput(name, "exactly one of total= and rate=", f"total={total}, rate={rate}")
     field, value = ("rate", rate) if total is None else ("total", total)
-    if not isinstance(value, int | float | np.number) or not (math.isfinite(value) and value > least):
+    if value is None or isinstance(value, Mapping) or not (math.isfinite(value) and value > least):
         raise InvalidInput(f"{name}.{field}", expected, value)
 
 
