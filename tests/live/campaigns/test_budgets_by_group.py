@@ -8,35 +8,14 @@ from evenhand.live.stores.memory import MemoryStore
 
 FILE = """maximize = "sale"
 horizon = 200
-
-[features]
-numeric = ["age"]
-
-[features.ranges]
-age = [18, 80]
-
-[action]
-values = ["none", "call"]
-
-[groups.tier.shares]
-free = 0.7
-pro = 0.3
-
-[outcomes.sale]
-free = ["none"]
-
-[outcomes.cost]
-free = ["none"]
-
-[[budget]]
-outcome = "cost"
-by = "tier"
-total = { free = 3, pro = 10 }
-
-[[budget]]
-outcome = "cost tier=free"
-total = 2
-per = 100
+features = { numeric = ["age"], ranges = { age = [18, 80] } }
+action = { values = ["none", "call"] }
+groups = { tier = { shares = { free = 0.7, pro = 0.3 } } }
+outcomes = { sale = { free = ["none"] }, cost = { free = ["none"] } }
+budget = [
+    { outcome = "cost", by = "tier", total = { free = 3, pro = 10 } },
+    { outcome = "cost tier=free", total = 2, per = 100 },
+]
 """
 
 
