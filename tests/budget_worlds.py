@@ -1,5 +1,7 @@
 """Hard budgets in random worlds with everything mixed: `python -m tests.budget_worlds COUNT SEED` runs many.
 
+Worlds by group have budgets of one group and of each group as well, and states that are saved and loaded in between.
+
 A world has a random problem, policy and course: plays come one by one, in lists and in allocations; budgets are kept
 in all, per period, carried over, in windows and in spans of their own, by rounds or by a clock; outcomes come late, in
 parts, expire or are of plays that nobody saw, and decisions are cancelled. Its books are its own: what every play
@@ -10,11 +12,13 @@ from __future__ import annotations
 
 import math
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +41,7 @@ FULL = 0.5  # of an allowance, from which on a span counts as used
 class Span(NamedTuple):
     """A part of a run, from its begin to before its end, in which plays may use so much of an outcome."""
 
-    outcome: str
+    outcome: str  # or its sum over a group, as `Problem.each` names it
     begin: float
     end: float
     allowance: float
@@ -67,13 +71,13 @@ class Found(NamedTuple):
     events: Counter[str]
 
 
-def draw(rng: np.random.Generator) -> World:
+def draw(rng: np.random.Generator, by_group: bool = False) -> World:
     """Draw a world.
 
     Raises:
         EvenhandError: its parts do not go together.
     """
-    kind = str(rng.choice(["single", "single", "list", "allocation"]))
+    kind = str(rng.choice(["single", "single", "list", "list" if by_group else "allocation"]))
     clocked = bool(rng.random() < 0.35)
     length = int(rng.integers(60, 121))
     end = float(rng.integers(3, 8)) if clocked else math.inf
@@ -90,6 +94,10 @@ def draw(rng: np.random.Generator) -> World:
         budget, allowed = _budget(rng, name, unit, length, end)
         budgets.append(budget)
         spans += allowed
+        if by_group:
+            budget, allowed = _of_groups(rng, *_budget(rng, name, 0.5 * unit, length, end))
+            budgets.append(budget)
+            spans += allowed
     stated: dict[str, Any] = {"horizon": length}
     if clocked:
         traffic = Traffic(length / end * float(rng.choice([0.6, 1.0, 1.6])), per=1, trust=float(rng.choice([5, 100])))
@@ -121,8 +129,23 @@ def draw(rng: np.random.Generator) -> World:
         cases=int(length * factor) + 5,
         late=int(rng.choice([0, 0, 3, 30])),
         greedy=bool(rng.random() < 0.5),
-        chances={z: float(rng.choice([0.0, 0.1])) for z in ("cancel", "expire", "part", "hide", "absent")},
+        chances={z: float(rng.choice([0.0, 0.1])) for z in ("cancel", "expire", "part", "hide", "absent")}
+        | {"restart": 0.05 * by_group},
     )
+
+
+def _of_groups(rng: np.random.Generator, budget: eh.Budget, spans: list[Span]) -> tuple[eh.Budget, list[Span]]:
+    """Make a budget one of a group, or of both groups, of which the other has another part of it."""
+    east = [span._replace(outcome=f"{span.outcome} town=east") for span in spans]
+    if rng.random() < 0.4:
+        return replace(budget, outcome=f"{budget.outcome} town=east"), east
+    field, part = "total" if budget.rate is None else "rate", float(rng.uniform(0.6, 1.5))
+    stated = getattr(budget, field)
+    other = [(*ends, part * z) for *ends, z in stated] if isinstance(stated, tuple) else part * stated
+    west = [s._replace(outcome=f"{s.outcome} town=west", allowance=part * s.allowance) for s in spans]
+    both = bool(rng.random() < 0.5)
+    each = {"east": stated, "west": other} if both else {"east": stated}
+    return replace(budget, **{field: each}, by="town"), east + west * both
 
 
 def _plays(rng: np.random.Generator, kind: str) -> tuple[tuple[str, ...], int, tuple[eh.Outcome, ...], dict[str, Any]]:
@@ -298,6 +321,8 @@ class Course:
             self._settle(step)
             if world.policy.over(self._state).all():
                 break
+            if world.chances["restart"] > 0.0 and rng.random() < world.chances["restart"]:
+                self._restart()
             self._decide(step, None if when is None else float(when[step]))
         for step in sorted(self._due):
             self._settle(step)
@@ -308,6 +333,13 @@ class Course:
             full=int((self._most >= FULL * allowance).sum()),
             events=self.events,
         )
+
+    def _restart(self) -> None:
+        """Go on with a state that was saved and loaded."""
+        with tempfile.TemporaryDirectory() as folder:
+            self._world.policy.save(self._state, Path(folder) / "state.npz")
+            self._state = self._world.policy.load(Path(folder) / "state.npz")
+        self.events["restarted"] += 1
 
     def _settle(self, step: int) -> None:
         for settle in self._due.pop(step, ()):
@@ -343,30 +375,30 @@ class Course:
     def _come(self, step: int, decision: Any, at: Any, y: Any, shown: Any) -> None:
         """Draw what comes of a decision, and when."""
         world, rng = self._world, self._rng
-        policy, state, chances = world.policy, self._state, world.chances
+        policy, chances = world.policy, world.chances
         later = step + int(rng.integers(0, world.late + 1)) + 1
         if not (decision.counted > 0.0).any():
             return
         uses = self._uses(decision, y, shown)
         roll = rng.random()
         if roll < chances["cancel"]:
-            self._due[later].append(lambda: (policy.cancel(state, decision), self._book(at, uses, -1.0)))
+            self._due[later].append(lambda: (policy.cancel(self._state, decision), self._book(at, uses, -1.0)))
             self.events["cancelled"] += 1
         elif roll < chances["cancel"] + chances["expire"]:
             after = self._uses(decision, self._fallen_back(decision.plays, y), decision.plays >= 0)
             change = {name: after[name] - uses[name] for name in uses}
-            self._due[later].append(lambda: (policy.expire(state, decision), self._book(at, change)))
+            self._due[later].append(lambda: (policy.expire(self._state, decision), self._book(at, change)))
             self.events["expired"] += 1
         elif world.kind == "list" and rng.random() < chances["part"] and (shown.sum(1) > 1).all():
             last = np.zeros_like(shown)
             last[:, 1:] = decision.plays[:, 1:] >= 0
             first = np.where(last[:, :, None], 0.0, y)
             rest = np.where(last[:, :, None], y, 0.0)
-            self._due[step + 1].append(lambda: policy.learn(state, decision, first, exposed=shown, pending=last))
-            self._due[later + 1].append(lambda: policy.learn(state, decision, rest, exposed=shown))
+            self._due[step + 1].append(lambda: policy.learn(self._state, decision, first, exposed=shown, pending=last))
+            self._due[later + 1].append(lambda: policy.learn(self._state, decision, rest, exposed=shown))
             self.events["in parts"] += 1
         else:
-            self._due[later].append(lambda: policy.learn(state, decision, y, exposed=shown))
+            self._due[later].append(lambda: policy.learn(self._state, decision, y, exposed=shown))
 
     def _outcomes(self, plays: Any) -> Any:
         """Draw outcomes of plays, `(P)->(P,M+B)`."""
@@ -400,7 +432,10 @@ class Course:
                 if o.times is not None:
                     amount = amount * decision.known[:, :, problem.known.index(o.times)]
             counts = played if o.sure and not o.is_learned else shown
-            found[o.name] = np.where(counts, amount, 0.0).sum(1)
+            used = np.where(counts, amount, 0.0)
+            found[o.name] = used.sum(1)
+            for group, (by, town) in enumerate(problem.columns):
+                found[f"{o.name} {by}={town}"] = (used * (decision.groups == group).any(2)).sum(1)
         return found
 
     def _book(self, at: Any, uses: dict[str, Any], times: float = 1.0) -> None:
@@ -411,17 +446,17 @@ class Course:
         np.maximum(self._most, self._used, out=self._most)
 
 
-def world(number: int, seed: int) -> tuple[World, np.random.Generator]:
+def world(number: int, seed: int, by_group: bool = False) -> tuple[World, np.random.Generator]:
     """Return a world by its number and the seed, and its luck; where parts do not go together, it is drawn again."""
     rng = np.random.default_rng([seed, number])
     while True:
         try:
-            return draw(rng), rng
+            return draw(rng, by_group), rng
         except EvenhandError:
             continue
 
 
-def check(number: int, seed: int) -> tuple[World, Found]:
+def check(number: int, seed: int, by_group: bool = False) -> tuple[World, Found]:
     """Run a world.
 
     Raises:
@@ -429,7 +464,7 @@ def check(number: int, seed: int) -> tuple[World, Found]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvenhandWarning)
-        made, rng = world(number, seed)
+        made, rng = world(number, seed, by_group)
         found = Course(made, rng, number).run()
     said = f"world {number} of seed {seed} ({made.policy.name}, {made.kind}) exceeds a hard budget by {found.over:.3g}"
     assert found.over <= TOLERANCE, said

@@ -45,6 +45,12 @@ CONSTRAINTS = {
     "budgets": two,
     "soft budgets": lambda u, p=1: tuple(replace(b, hard=False) for b in two(u, p)),
     "a known budget": lambda u, p=1: (c.Budget("fee", rate=0.3 * u[3] * p), c.Budget("cents", rate=0.35 * u[2] * p)),
+    "Budget, of a group": lambda u, p=1: (c.Budget("cents side=left", rate=0.15 * u[2] * p),),
+    "Budget, by group": lambda u, p=1: (
+        *two(u, p),
+        c.Budget("hours", rate={"left": 0.2 * u[1] * p, "right": 0.1 * u[1] * p}, by="side"),
+    ),
+    "Budget, by group per day": lambda u, p=1: (c.Budget("fee", total=4 * u[3] * p, per=10, by="side"),),
     "Floor": lambda u, p=1: (*two(u, p), c.Floor("gain", rate=0.3 * u[0] * p)),
     "Floor, by group": lambda u, p=1: (*two(u, p), c.Floor("gain", rate=0.2 * u[0] * p, by="side")),
     "Floor, per day": lambda u, p=1: (*two(u, p), c.Floor("gain", total=3 * u[0] * p, per=10)),

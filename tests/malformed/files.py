@@ -89,9 +89,6 @@ PROBLEM_FILES = {
     "a range upside down": (swap("[0, 1]", "[1, 0]"), "problem.toml, line 17: outcomes.visit.range", "low < high"),
     "a chance above 1": (swap("0.333333", "1.5"), "problem.toml, line 14: propensity.constant", "(0, 1]"),
     "a chance of 0": (swap("0.333333", "0"), "problem.toml, line 14: propensity.constant", "(0, 1]"),
-    "two budgets of one outcome": (
-        PROBLEM + '[[budget]]\noutcome = "post"\nrate = 0.2', "problem.toml, line 22: budget", "one budget per outcome",
-    ),
     "too small a budget": (
         swap('values = { "" = "none", "A" = "a", "B" = "b" }', 'values = { "A" = "a", "B" = "b" }'),
         "problem.toml: no mixture", "relax one of them",

@@ -46,7 +46,7 @@ ROWS = [
     (swap(KNOWN, "known = { a = inf }"), "...outcomes.post.known: expected a table of finite numbers"),
     (swap(KNOWN, "known = { a = 1 }\nrange = [1]"), "...outcomes.post.range: expected "),
     (swap(KNOWN, "known = { none = 1, a = 1, b = 1 }"), "...Budget"),
-    (swap("rate = 0.3", f"rate = {10**310}"), "...budget[0].rate: expected a finite number, got 1000"),
+    (swap("rate = 0.3", f"rate = {10**310}"), "...budget[0].rate: expected a finite number or ..., got 1000"),
     (swap("tolerance = 0.1", ""), "...parity[0].tolerance: expected a finite number, as Parity needs one, got nothing"),
     (swap("warmup = 20", "warmup = -1"), "...policy: Staged...: expected ... at least 0"),
     (extra("[interactions]\nc = []\n[policy]"), "...interactions: expected one of none, a, b, got c"),

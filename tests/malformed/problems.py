@@ -165,7 +165,7 @@ ROWS = [
     (lambda: problem(horizon=0, traffic=Traffic(5)), "until: expected the end of the run, where traffic= is"),
     (lambda: budget(), "Budget('cost'): expected exactly one of total= and rate="),
     (lambda: budget(total=5, rate=0.5), "Budget('cost'): expected exactly one of total= and rate="),
-    (lambda: budget(5), "Budget: expected at most 1 argument ... by name (total=, rate=, ...window=), got 2"),
+    (lambda: budget(5), "Budget: expected at most 1 argument ... by name (total=, rate=, ...window=, by=), got 2"),
     (lambda: budget(rate=1, hard="no"), "Budget.hard: ...True or False"),
     (lambda: under(Budget("joy", total=5)), "Budget: expected one of the outcomes"),
     (lambda: under(Budget("csot", rate=1)), f"Budget: ...({DID} cost?)"),

@@ -91,7 +91,7 @@ class HardBudget:
     total was used, only candidates that are sure to use nothing fit.
 
     Args:
-        rows: consumption, d rows that concern everybody.
+        rows: consumption, d rows that concern everybody, or all the plays of one group.
         total: over the horizon, `(d)`.
         low, high: ranges of the observed outcomes: learned ones, then noisy ones, `(M+B)`; or of each candidate,
             `(A,M+B)`, if every round has the same candidates.
@@ -99,7 +99,7 @@ class HardBudget:
         constraints: the one that each row belongs to, by which reports find it; none if the limit is of something else.
 
     Raises:
-        InvalidInput: rows of single groups, totals of the wrong shape or not positive, or consumption without a
+        InvalidInput: rows of several groups, totals of the wrong shape or not positive, or consumption without a
             declared finite range.
 
     >>> rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
@@ -117,8 +117,8 @@ class HardBudget:
     constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.rows.plain_only:
-            raise InvalidInput("HardBudget.rows", "rows that concern everybody", self.rows.names)
+        if not (self.rows.plain_only or self.rows.inside_only):
+            raise InvalidInput("HardBudget.rows", "rows that concern everybody, or one group", self.rows.names)
         if self.total.shape != (len(self.rows),) or not (np.isfinite(self.total).all() and (self.total > 0).all()):
             raise InvalidInput("HardBudget.total", f"{len(self.rows)} finite numbers above 0", self.total)
         for name, row in zip(self.rows.names, self.observed, strict=True):
@@ -131,17 +131,26 @@ class HardBudget:
         none = np.zeros((4, n_replicas, len(self.total)))
         return HardState(none, False, np.tile(self.total, (n_replicas, 1)))
 
+    @property
+    def group(self) -> int:
+        """The column of the group whose plays count, -1 for everybody."""
+        return int(self.rows.column[:1].max(initial=-1))
+
     def room(self, state: HardState, frame: Frame) -> tuple[Floats, Floats]:
-        return worst(self._limits, self._known_and_ends(frame), state.taken)
+        most, left = worst(self._limits, self._known_and_ends(frame), state.taken)
+        return most if self.group < 0 else np.where(self._inside(frame)[:, :, None], most, 0.0), left
 
     def fits(self, state: HardState, decision: Decision) -> Bools:
-        return fit(self._limits, self._known_and_ends(decision), decision.plays, decision.counted, state.taken)
+        return fit(self._limits, self._known_and_ends(decision), self._plays(decision), decision.counted, state.taken)
 
     def over(self, state: HardState) -> Bools:
         """The replicas in which no candidate can fit again: each exceeds a row without known numbers, `->()`.
 
-        What was not observed stays held back for good, but counts here as if it could still be released.
+        What was not observed stays held back for good, but counts here as if it could still be released. Candidates of
+        other groups can always come.
         """
+        if self.group >= 0:
+            return np.zeros(len(state.left), bool)
         fixed = ~self._known.any(1) & ~self.rows.learned[:, self._scaled].any(1)
         room = np.maximum(state.left + self._rounding, 0.0)
         gone = (self._most > room[:, None]) & (state.held <= self._rounding)[:, None]
@@ -153,13 +162,13 @@ class HardBudget:
     def on_decision(self, state: HardState, decision: Decision, estimate: Floats | None) -> None:
         """Hold back the worst case of the plays; negative use is credited when their outcome arrives."""
         state.credit |= hold(
-            self._limits, self._known_and_ends(decision), decision.plays, decision.counted, state.taken
+            self._limits, self._known_and_ends(decision), self._plays(decision), decision.counted, state.taken
         )
 
     def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Settle, `(),(d)`: release the held amount and subtract the use. Known use was settled at commit."""
         if self._any_waits or state.credit:
-            settle(self._limits, self._known_and_ends(decision), decision.plays, counted, v, state.taken)
+            settle(self._limits, self._known_and_ends(decision), self._plays(decision), counted, v, state.taken)
 
     def go_on(self, state: HardState, past: Past) -> None:
         """Take over the amounts that limits of the same rows used and hold.
@@ -182,21 +191,31 @@ class HardBudget:
 
     def on_reversal(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
         if self._any_waits or state.credit:
-            unsettle(self._limits, self._known_and_ends(decision), decision.plays, counted, v, state.taken)
+            unsettle(self._limits, self._known_and_ends(decision), self._plays(decision), counted, v, state.taken)
 
     def on_part(self, state: HardState, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
         """Settle some plays of a decision, `(P),(P),(d)`: worst cases of several plays may offset each other."""
         if self._any_waits or state.credit:
-            settle_part(self._limits, self._known_and_ends(decision), decision.plays, waits, rest, v, state.taken)
+            settle_part(
+                self._limits, self._known_and_ends(decision), self._plays(decision), waits, rest, v, state.taken
+            )
 
     def on_cancel(self, state: HardState, decision: Decision) -> None:
-        give_back(self._limits, self._known_and_ends(decision), decision.plays, decision.counted, state.taken)
+        give_back(self._limits, self._known_and_ends(decision), self._plays(decision), decision.counted, state.taken)
 
     def view(self, state: HardState) -> _HardBudgetView | None:
         rows = self.rows.view()
-        if rows is None:
+        if rows is None or self.group >= 0:
             return None
         return _HardBudgetView(state.taken, self._limits, rows, state.credit, self._any_waits or state.credit)
+
+    def _inside(self, frame: Frame) -> Bools:
+        """Which candidates are in the group whose plays count, `->(1|A)`."""
+        return np.asarray((frame.groups == self.group).any(2))
+
+    def _plays(self, decision: Decision) -> Ints:
+        """The plays that count, -1 in the place of others, `->(P)`."""
+        return decision.plays if self.group < 0 else np.where(self._inside(decision), decision.plays, -1)
 
     def _known_and_ends(self, frame: Frame) -> Floats:
         """Known outcomes, then the most that outcomes with a factor can bring, and take away, `->(A,L+2F)`.

@@ -19,7 +19,9 @@ from evenhand.problem.rows import Cases
 
 
 def hard_limits(problem: Problem, hard: bool) -> tuple[Limits, ...]:
-    """Return the hard limits of a problem: one of the totals, one per list of spans, and those that constraints state.
+    """Return the hard limits of a problem: on totals, on each list of spans, and those that constraints state.
+
+    The totals of everybody are one limit, and those of each group another.
 
     Args:
         problem: its constraints may state whether they are hard.
@@ -37,8 +39,11 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[Limits, ...]:
     """
     stated = [(s, s.constraint.hard) for s in problem.stated if s.spends]
     kept = [s for s, own in stated if (hard if own is None else own)]
-    whole = [s for s in kept if s.spans is None]
-    limits: list[Accounts] = [_on_totals(problem, whole)] if whole else []
+    whole = dict[int, list[Statement]]()
+    for s in kept:
+        if s.spans is None:
+            whole.setdefault(int(s.rows.column[0]) if s.rows.inside_only else -1, []).append(s)
+    limits: list[Accounts] = [_on_totals(problem, each) for each in whole.values()]
     limits += [HardSpans(limit=_on_totals(problem, [s]), spans=s.spans) for s in kept if s.spans is not None]
     for goal in limits:
         worst, room = _room(goal, problem)
@@ -74,7 +79,8 @@ def refuse_unspendable(goals: Iterable[Goal], problem: Problem) -> None:
 
 def _room(goal: Accounts, problem: Problem) -> tuple[Floats, Floats]:
     """The most that each action can use at first, as declared, and the allowance, `->(A,d),(d)`."""
-    worst, room = goal.room(goal.start(1), Cases(problem.declared[None], np.zeros((1, 1, 0), np.int64)))
+    groups = goal.rows.column[None, None, :1]  # of a limit by group, a case of this group
+    worst, room = goal.room(goal.start(1), Cases(problem.declared[None], groups))
     return worst[0], room[0]
 
 

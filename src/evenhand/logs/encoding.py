@@ -27,7 +27,7 @@ from evenhand.logs.keys import CLIP, DROP, REFUSE
 from evenhand.logs.spec import Spec
 from evenhand.logs.units import Units
 from evenhand.problem.clock import Clock
-from evenhand.problem.constraints import of_one_outcome
+from evenhand.problem.constraints import groups_named, of_one_outcome
 
 MOST_GROUPS = 20  # with more groups, each has few cases, and tables are too wide to read
 
@@ -225,6 +225,9 @@ def _totals(spec: Spec, lasting: Spec, rows: int) -> Iterator[str]:
     """Say which totals of a file that leaves the horizon to the log are for all rows of it."""
     pairs = zip(spec.subject_to, lasting.subject_to, strict=True)
     for one in of_one_outcome(one for stated, one in pairs if one != stated):
+        if groups_named([one], str(one.by)):
+            yield f"the totals of {one.outcome} by {one.by} are for the {rows:,} rows of the log"
+            continue
         total = f"the total of {amount(one.total_over(rows), 6)} {one.outcome}"
         yield f"{total} is for the {rows:,} rows of the log, {amount(one.limit(rows))} per row"
 

@@ -20,7 +20,7 @@ from evenhand.logs.toml import Origin
 from evenhand.logs.units import MISSING, MOST_LEVELS
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
-from evenhand.problem.constraints import Constraint, of_one_outcome, over
+from evenhand.problem.constraints import Constraint, groups_named, over
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -175,11 +175,8 @@ class Spec:
         for name, grouping in self.groups.items():
             if isinstance(grouping.shares, str):
                 _one_of(f"groups.{name}.shares", SHARES, grouping.shares)
-        spent = [c.outcome for c in of_one_outcome(self.subject_to) if c.spends]
-        for name in {n for n in spent if spent.count(n) > 1}:
-            raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
         # With levels that the file states, or placeholders, problem and recipe check arguments before a log is read.
-        placeholders = {n: self._placeholder(g) for n, g in self.groups.items()}
+        placeholders = {n: self._placeholder(n, g) for n, g in self.groups.items()}
         if self.horizon != OF_LOG:
             problem = self.problem(placeholders)
             object.__setattr__(self, "horizon", problem.horizon)
@@ -222,9 +219,9 @@ class Spec:
                     expected = f"a number in [{low:g}, {high:g}], the range of the outcome"
                     raise InvalidInput(f"outcomes.{name}.values.{text}", expected, value)
 
-    def _placeholder(self, grouping: Grouping) -> Mapping[str, float] | Sequence[str]:
+    def _placeholder(self, name: str, grouping: Grouping) -> Mapping[str, float] | Sequence[str]:
         """Groups that stand for those of a log, with shares where it will state them."""
-        names = self.names_of(grouping.column) or ("one", "other")
+        names = self.names_of(grouping.column) or (*groups_named(self.subject_to, name), "one", "other")
         return dict.fromkeys(names, 1.0 / len(names)) if grouping.shares == "log" else names
 
     def names_of(self, column: str) -> tuple[str, ...]:

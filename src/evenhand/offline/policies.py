@@ -117,7 +117,7 @@ class Weighed(NamedTuple):
 
 def limits(evidence: Evidence) -> dict[str, float]:
     """Return the budgets of the problem per case, by outcome."""
-    return {a.outcome: a.rate for a in of_rounds(evidence.problem)}
+    return {a.outcome: a.rate for a in of_rounds(evidence.problem) if a.outcome in evidence.problem.names}
 
 
 class Unasked(NamedTuple):

@@ -217,10 +217,13 @@ class ByPeriod:
         arrive(d.plays, share, d.groups, learned, known, *masks, 1.0, here)
         table[at] = here
 
-    def used(self, table: Floats, spans: Spans, outcome: int) -> Floats:
-        """Return the sum of an outcome over the decisions of every span, as in a trace, `(P,1+C,W)->(S)`."""
+    def used(self, table: Floats, spans: Spans, outcome: int, group: int = -1) -> Floats:
+        """Return the sum of an outcome over the decisions of every span, as in a trace, `(P,1+C,W)->(S)`.
+
+        `group` is the column of a group, -1 for everybody.
+        """
         on = spans.on(self.edges)
-        return on.sums(totals(self.problem, table)[:, :, 0, outcome])
+        return on.sums(totals(self.problem, table)[:, :, 1 + group, outcome])
 
     def _at(self, d: Decision) -> tuple[Ints, Ints]:
         period = np.clip(np.searchsorted(self.edges, d.time, "right") - 1, 0, len(self.edges) - 2)

@@ -20,7 +20,7 @@ from evenhand.core.validate import EXACT, whole
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.checks import Edges, check_names, edges_of
 from evenhand.problem.clock import Clock, Time, earliest
-from evenhand.problem.constraints.base import Constraint
+from evenhand.problem.constraints.base import Constraint, parts_in
 from evenhand.problem.constraints.statements import Demands, Statement, state
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
@@ -44,7 +44,8 @@ class Problem:
         actions: their names.
         outcomes: in any order; arrays carry the learned ones first, then the noisy ones, then the known ones.
         maximize: the name of an outcome, or an objective.
-        subject_to: `Budget`, `Parity`, `Floor`, `Ratio`, `Within`, or any other `Constraint`.
+        subject_to: `Budget`, `Parity`, `Floor`, `Ratio`, `Within`, or any other `Constraint`; a budget by group becomes
+            a budget for each group.
         features: what cases state by name, for `Policy.encode`; none where contexts are made as arrays.
         groups: the groupings that constraints refer to.
         horizon: the number of rounds to be decided, or `Between` two numbers. Where `until` is stated the run ends
@@ -105,6 +106,7 @@ class Problem:
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(field, "a sequence", repr(value))
             object.__setattr__(self, field, tuple(value))
+        object.__setattr__(self, "subject_to", parts_in(self.subject_to, self))
         if self.horizon == 0:
             raise InvalidInput("horizon", "a whole number of at least 1, the rounds to decide", "0, as if left out")
         for field in ("horizon", "n_plays"):

@@ -315,6 +315,12 @@ class Rows:
         """Whether all rows concern everybody, with a factor of 1."""
         return bool((self.grouping < 0).all() and (self.always == 1.0).all())
 
+    @cached_property
+    def inside_only(self) -> bool:
+        """Whether all rows are sums over the plays of the same group."""
+        one = bool((self.column >= 0).all() and (self.column == self.column[:1]).all())
+        return one and bool((self.always == 0.0).all() and (self.inside == 1.0).all() and not self.by_share.any())
+
     def readings(self, *, by_row: bool) -> Ints:
         """Return the reading of each row, `->(d)`: one for all, or one for each row of a learned outcome.
 

@@ -15,7 +15,7 @@ from evenhand.core.types import Floats
 from evenhand.numerics.student import reach
 from evenhand.policy.books import ByPeriod
 from evenhand.policy.standings import floors
-from evenhand.problem.constraints import Statement
+from evenhand.problem.constraints import Statement, tightest
 from evenhand.problem.problem import Problem
 from evenhand.report.intervals import Interval, sign_of
 from evenhand.report.quantities import objective_name
@@ -86,7 +86,8 @@ def span_uses(trace: Trace, stated: Statement) -> Floats | None:
     if stated.by is not None or stated.spans.averages:
         found = floors(trace.problem, stated, trace.by_period)
         return None if found is None else found.value.T
-    return own.used(trace.by_period, stated.spans, trace.problem.names.index(str(stated.outcome)))
+    outcome, _, group = trace.problem.row(str(stated.outcome))
+    return own.used(trace.by_period, stated.spans, outcome, group)
 
 
 def tables(problem: Problem, systems: Mapping[str, Mapping[str, tuple[float, float | None]]]) -> Iterator[str]:
@@ -219,7 +220,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
     yield Measure(objective_name(problem), run.objective(), "low")
     if blind is not None and blind is not run:  # the same cases in the same orders, so part of the noise cancels
         yield Measure(f"{objective_name(problem)} minus {blind.name}", run.objective() - blind.objective())
-    budgets = {s.outcome: s for s in problem.stated if s.spends and s.outcome is not None}
+    budgets = tightest(problem.stated)
     for name in problem.names:
         if name != objective_name(problem) or name in budgets:
             yield Measure(f"{name} per round", run.whole.average(name)[-1], "high")
@@ -235,7 +236,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
                 yield Measure(measure(s, span), use[:, i], s.constraint.worst, most)
     for s in problem.stated:
         c = s.constraint
-        if s not in budgets.values():
+        if s.outcome is None or not s.spends:
             yield Measure(c.label, trace.measure(c)[-1], c.worst, s.limit)
         if s.outcome is not None and s.by is not None:
             for group, values in run.rates(s.outcome, s.by).items():
@@ -329,9 +330,10 @@ def _measures(run: Run) -> Iterator[Measure]:
     for outcome in problem.names:
         if outcome != name:
             yield Measure(f"{outcome} per round", run.whole.average(outcome)[-1], "high")
+    for outcome, s in tightest(problem.stated).items():
+        if math.isfinite(s.total):
+            yield Measure(f"{outcome} of budget", trace.total(outcome) / s.total, "high", 1.0)
     for s in problem.stated:
-        if s.spends and s.outcome is not None and math.isfinite(s.total):
-            yield Measure(f"{s.outcome} of budget", trace.total(s.outcome) / s.total, "high", 1.0)
-        elif not s.spends:
+        if not s.spends:
             yield Measure(s.constraint.label, trace.measure(s.constraint)[-1], s.constraint.worst, s.limit)
     yield Measure(SERVED, run.rounds / run.due, "low")

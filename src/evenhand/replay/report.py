@@ -226,7 +226,7 @@ class Replay(ReplayResult):
         if not self.runs:
             return
         found = self.measured[self.runs[0].name]
-        for s in self.layout.budgets:
+        for s in self.layout.budgets.values():
             d = found[f"{s.outcome} used"][1]
             mean, total, most = (amount(z, 6) for z in (d.mean, s.total, d.worst or 0.0))
             yield f"{s.outcome}: {mean} of {total} used on average, {most} at most."

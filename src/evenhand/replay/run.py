@@ -269,7 +269,7 @@ def at_rate(spec: Spec, rate: float | None) -> Spec:
     other = budgets[0].at_rate(rate) if len(budgets) == 1 else None
     if other is None:
         expected = "a problem with one budget over the horizon, whose rate they are"
-        raise InvalidInput("rates", expected, f"{len(budgets)} budgets" if len(budgets) != 1 else "one per period")
+        raise InvalidInput("rates", expected, f"{len(budgets)} budgets" if len(budgets) != 1 else "several totals")
     return replace(spec, subject_to=tuple(other if c is budgets[0] else c for c in spec.subject_to))
 
 

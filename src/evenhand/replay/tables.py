@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evenhand.core.texts import amount, count
 from evenhand.logs.settings import BLIND
-from evenhand.problem.constraints import Statement
+from evenhand.problem.constraints import Statement, tightest
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import SERVED, Difference, Digest, Measure
 from evenhand.report import charts
@@ -80,16 +80,16 @@ class Tables:
     errors: bool = True
 
     @property
-    def budgets(self) -> list[Statement]:
-        """The budgets whose outcome no other budget limits."""
-        return [s for s in self.problem.stated if s.spends and s.outcome is not None and s.by is None]
+    def budgets(self) -> dict[str, Statement]:
+        """The budgets by outcome, the least total of each."""
+        return tightest(self.problem.stated)
 
     def used(self) -> dict[str, list[float | None]]:
         """Return the fraction of each budget that every system used on average, None if it was not measured."""
         found = {}
-        for s in self.budgets:
-            each = [measures.get(f"{s.outcome} of budget") for measures in self.measured.values()]
-            found[str(s.outcome)] = [None if z is None else z[1].mean for z in each]
+        for outcome in self.budgets:
+            each = [measures.get(f"{outcome} of budget") for measures in self.measured.values()]
+            found[outcome] = [None if z is None else z[1].mean for z in each]
         return found
 
     def objective(self) -> Table:
@@ -105,8 +105,8 @@ class Tables:
 
     def outcomes(self) -> Iterator[Table]:
         """Yield a table per outcome: the use of its budget, or its average."""
-        budgets = {s.outcome: s for s in self.problem.stated if s.spends}
-        for o in self.problem.names:
+        budgets = self.budgets
+        for o in (*self.problem.names, *(name for name in budgets if name not in self.problem.names)):
             if o in budgets:
                 yield self._table(
                     f"{o}: budget {amount(budgets[o].total, 6)}",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from evenhand.core.texts import amount
 from evenhand.objectives import Linear
+from evenhand.problem.constraints import tightest
 from evenhand.problem.problem import Problem
 from evenhand.report.intervals import Interval
 from evenhand.report.quantities import objective_name
@@ -44,9 +45,8 @@ def allowances(rates: Mapping[str, float], number: int, cases: str, one: str = "
 
 
 def of_rounds(problem: Problem) -> tuple[Allowance, ...]:
-    """Return the allowances of a problem's budgets over its horizon."""
-    each = [s for s in problem.stated if s.spends and s.by is None and s.outcome is not None]
-    rates = {str(s.outcome): s.total / problem.horizon for s in each}
+    """Return the allowances of a problem's budgets over its horizon, the least one of each outcome."""
+    rates = {outcome: s.total / problem.horizon for outcome, s in tightest(problem.stated).items()}
     return allowances(rates, problem.horizon, "accepted rounds", "round")
 
 

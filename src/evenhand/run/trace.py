@@ -22,6 +22,7 @@ from evenhand.policy.standings import comparisons
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.constraints.outlook import chance, is_missed
 from evenhand.problem.constraints.statements import Statement, state
+from evenhand.problem.constraints.sums import total
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 from evenhand.run.plays import Plays, by_place
@@ -355,15 +356,15 @@ class Trace:
         )
 
     def _sums(self, name: str) -> Floats:
-        """Return the sums of an outcome or a measure, `->(G,R)`."""
+        """Return the sums of an outcome, in all or over a group, or of a measure, `->(G,R)`."""
         outcomes, measures = self.problem.names, tuple(m.name for m in self.problem.measures)
         if name in measures:
             return np.asarray(self.measured[:, :, measures.index(name)])
-        if name not in outcomes:
-            raise InvalidInput(
-                "outcome", f"one of {outcomes + measures}", f"{name}{suggestion(name, outcomes + measures)}"
-            )
-        return np.asarray(self.totals[:, :, outcomes.index(name)])
+        try:
+            return total(self, name)
+        except InvalidInput:
+            expected = f"one of {outcomes + measures}"
+            raise InvalidInput("outcome", expected, f"{name}{suggestion(name, outcomes + measures)}") from None
 
 
 def _names(problem: Problem) -> dict[str, object]:

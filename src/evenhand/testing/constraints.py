@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.errors import EvenhandError
 from evenhand.core.types import Floats
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints.base import Constraint, Curved, spans_in
+from evenhand.problem.constraints.base import Constraint, Curved, parts_in, spans_in
 from evenhand.problem.constraints.statements import state
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.declarations import Declarations
@@ -128,7 +128,8 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
     limit; where a constraint is `Curved` as well, its rows need not say all. A run without rounds is measured, too.
     Then every exported recipe gets the problem under this constraint alone. It refuses it by an error that names a
     field, or plays, with goals that read the constraint: its rows, and the set that these do not say. A recipe that
-    would not read the rows of any other constraint either, such as `ucb`, need not read these.
+    would not read the rows of any other constraint either, such as `ucb`, need not read these. A constraint that
+    stands for several is checked by these.
 
     Args:
         constraint: any of `evenhand.problem`, or your own.
@@ -140,6 +141,11 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
     >>> check_constraint(Budget("ride", total=50), Court().problem)
     """
     complete(constraint, Constraint)
+    parts = parts_in((constraint,), problem)
+    if parts != (constraint,):
+        for part in parts:
+            check_constraint(part, problem, rounds=rounds)
+        return
     if hasattr(constraint, "curved"):
         complete(constraint, Curved)
     require(isinstance(constraint.label, str) and constraint.label != "", "the label is a text")

@@ -43,7 +43,7 @@ class Uses:
     def __init__(self, problem: Problem, accounts: Mapping[str, Account]) -> None:
         self._problem = problem
         spending = zip((s for s in problem.stated if s.spends), accounts.items(), strict=True)
-        simple = [(s.outcome, *z) for s, z in spending if s.outcome is not None and s.by is None]
+        simple = [(s.outcome, *z) for s, z in spending if s.outcome in problem.names]
         self.names = tuple(name for _, name, _ in simple)  # of the budgets; one of your own may be no sum of an outcome
         self._columns = [problem.names.index(outcome) for outcome, *_ in simple]
         self._hard = np.array([a.hard for *_, a in simple], bool)

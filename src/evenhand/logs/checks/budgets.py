@@ -21,7 +21,7 @@ def budget(problem: Problem, most: Mapping[str, float], rounds: float) -> str | 
         rounds: those that are played.
     """
     for s in problem.stated:
-        if s.spends and s.by is None and s.spans is None and s.outcome is not None:
+        if s.spends and s.spans is None and s.outcome is not None and s.outcome in most:
             uses = most[s.outcome] * rounds
             if uses <= s.total:
                 dearest = f"the dearest action uses {amount(uses, 6)} of it in some {rounds:,.0f} rounds"
@@ -39,7 +39,7 @@ def ends(problem: Problem, known: Floats, most: Mapping[str, float], rounds: flo
     """
     played = [i for i, name in enumerate(problem.actions) if name not in problem.withdrawn]
     for s in problem.stated:
-        if not s.spends or s.by is not None or s.spans is not None or s.outcome is None:
+        if not s.spends or s.spans is not None or s.outcome is None or s.outcome not in most:
             continue
         if most[s.outcome] * rounds <= s.total:
             continue

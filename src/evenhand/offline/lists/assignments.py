@@ -28,12 +28,14 @@ from evenhand.offline.lists.plan import (
     Used,
     averages_of,
     drawn,
+    least,
     limits_of,
     places,
     planned,
 )
 from evenhand.offline.lists.table import Assignment
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
+from evenhand.offline.plans.limits import use_of
 from evenhand.report.quantities import objective_name
 
 _ROUNDED = 1e-6  # the error of a sum of chances
@@ -94,6 +96,7 @@ def assign(
     rows = np.arange(len(listed))
     order = np.argsort(places(np.zeros(len(listed), np.int64), seed), kind="stable")  # ties are broken by chance
     totals, less = np.array([b.total for b in limits.budgets]), np.zeros(len(limits.budgets))
+    uses = {b.outcome: use_of(evidence.problem, b.outcome, tables, listed.groups) for b in limits.budgets}
     plan = alone = planned(evidence, listed, tables, limits, Held(0.0, np.zeros(len(evidence.names))), less, order)
     own = np.bincount(alone.actions, minlength=len(evidence.names)) / len(listed)
     held = Held(holdout, own if chances is None else chances)
@@ -104,9 +107,8 @@ def assign(
     )
     for _ in range(_ROUNDS):
         chosen = drawn(plan.actions, place, holdout, held.lottery)
-        spent = np.array(
-            [tables[b.outcome].predicted[rows % len(tables[b.outcome].predicted), chosen].sum() for b in limits.budgets]
-        )
+        spending = {name: use[rows % len(use), chosen] for name, use in uses.items()}
+        spent = np.array([spending[b.outcome].sum() for b in limits.budgets])
         over = spent - totals
         if (over <= 1e-9 * np.abs(totals)).all():
             break
@@ -142,7 +144,7 @@ def assign(
         else HeldOut(
             int(out.sum()),
             dict(zip(evidence.names, held.lottery.tolist(), strict=True)),
-            tuple(u._replace(spent=float(expected[u.outcome][out].sum())) for u in used),
+            tuple(u._replace(spent=float(spending[u.outcome][out].sum())) for u in used),
             float(worth[rows, alone.actions].sum() - objective.sum()),
             name,
         ),
@@ -155,7 +157,7 @@ def assign(
             **evidence.checks,
             "range": outside(listed.numbers, evidence.coding),
             "support": support(doubts(evidence, singles(evidence))),
-            "budget": idle(worth, tables, {b.outcome: b.total / len(listed) for b in limits.budgets}),
+            "budget": idle(worth, tables, {b: z for b, z in least(limits.budgets, len(listed)).items() if b in tables}),
         },
     )
 

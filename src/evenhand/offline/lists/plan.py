@@ -25,7 +25,16 @@ from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys
 from evenhand.logs.units import MISSING, MOST_LEVELS, Units
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.plans.limits import Bound, Population, allocate_named, bounds_of, budget_of, demands_of, label_of
+from evenhand.offline.plans.limits import (
+    Bound,
+    Population,
+    allocate_named,
+    bounds_of,
+    budget_of,
+    demands_of,
+    label_of,
+    use_of,
+)
 from evenhand.problem.constraints.base import relative
 from evenhand.problem.constraints.statements import Statement
 from evenhand.problem.problem import Problem
@@ -182,6 +191,12 @@ class Held(NamedTuple):
     lottery: Floats
 
 
+def least(budgets: Sequence[Budget | Used], cases: int) -> dict[str, float]:
+    """Return the least amount per case that budgets allow of each outcome."""
+    each = {b.outcome: [z.total / cases for z in budgets if z.outcome == b.outcome] for b in budgets}
+    return {outcome: min(amounts) for outcome, amounts in each.items()}
+
+
 class ListPlan(NamedTuple):
     """An action per case."""
 
@@ -199,14 +214,19 @@ def limits_of(evidence: Evidence, cases: int, budget: float | None) -> Limits:
     for s in found.others:
         expected = "limits of totals and averages over the whole list"
         raise InvalidInput(f"{evidence.problem_file}: constraints", expected, s.constraint.label)
-    budgets = [Budget(str(s.outcome), s.total / p.horizon * cases, s.outcome in p.learned) for s in found.budgets]
+    of_groups = tuple(s for s in found.averages if s.spends and s.outcome is not None)
+    budgets = [
+        Budget(name, s.total / p.horizon * cases, p.names[p.row(name)[0]] in p.learned)
+        for s in (*found.budgets, *of_groups)
+        for name in [str(s.outcome)]
+    ]
     if budget is not None:
         if len(budgets) != 1:
             has = f"{evidence.problem_file} has {len(budgets) or 'no'} budget{'s' if budgets else ''}"
             raise InvalidInput("budget", f"none, as {has}", budget)
         total = number("budget", budget, "a finite number of at least 0", lambda x: 0.0 <= x < np.inf)
         budgets = [budgets[0]._replace(total=total)]
-    return Limits(tuple(budgets), found.averages)
+    return Limits(tuple(budgets), tuple(s for s in found.averages if s not in of_groups))
 
 
 def planned(
@@ -231,7 +251,7 @@ def planned(
     """
     worth, bounds = evidence.worth(tables, len(cases)).predicted, list[Bound]()
     for (outcome, total, _), lower in zip(limits.budgets, less.tolist(), strict=True):
-        cost = tables[outcome].predicted
+        cost = use_of(evidence.problem, outcome, tables, cases.groups)
         least, mean = float(cost.min(1).mean()), float((cost @ held.lottery).mean())
         needs = len(cases) * ((1.0 - held.share) * least + held.share * mean)
         if total < needs - 1e-12 * abs(needs):

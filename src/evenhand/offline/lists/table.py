@@ -22,7 +22,7 @@ from evenhand.logs.column_guesses import FORESEEN, LISTED
 from evenhand.logs.columns import POINT, Names
 from evenhand.logs.reading import Form
 from evenhand.logs.units import MISSING
-from evenhand.offline.lists.plan import Averages, HeldOut, ListTexts, Used
+from evenhand.offline.lists.plan import Averages, HeldOut, ListTexts, Used, least
 from evenhand.offline.targeting import Level, levels_of, table_of
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
@@ -138,7 +138,7 @@ class Assignment(Result):
     @property
     def _allowed(self) -> tuple[Allowance, ...]:
         count = len(self.chosen)
-        return allowances.allowances({b.outcome: b.total / count for b in self.budgets}, count, "cases of the list")
+        return allowances.allowances(least(self.budgets, count), count, "cases of the list")
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per case.

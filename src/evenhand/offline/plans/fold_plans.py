@@ -446,7 +446,7 @@ def fixed_limits(evidence: Evidence, demands: Sequence[Statement]) -> Fixed:
     def limits(fold: Fold) -> list[Bound]:
         some, found = Population.of(evidence, fold.tables, fold.rows), list[Bound]()
         for s in demands:
-            if s.spends and s.by is None:
+            if s.outcome in p.names and s.spends:
                 found.append(budget_of(str(s.outcome), fold.tables[str(s.outcome)].predicted, s.total / p.horizon))
             else:
                 found += bounds_of(evidence, [s], some)

@@ -21,7 +21,7 @@ class Demands(NamedTuple):
     """The constraints of a problem, by how a plan keeps to them."""
 
     budgets: tuple[Statement, ...]  # of all groups together
-    averages: tuple[Statement, ...]  # such as floors, ratios and parities: what rows state of averages
+    averages: tuple[Statement, ...]  # such as floors, ratios, parities, budgets of a group: what rows state of averages
     others: tuple[Statement, ...]  # such as limits in spans of time, and sets that rows do not describe
 
 
@@ -31,7 +31,7 @@ def demands_of(problem: Problem) -> Demands:
     for s in problem.stated:
         if s.spends and s.outcome in (*problem.known, *problem.learned) and s.by is None:
             found = found._replace(budgets=(*found.budgets, s))
-        elif s.spans is None and s.whole is None:
+        elif (s.spans is None or s.spends) and s.whole is None:
             found = found._replace(averages=(*found.averages, s))
         else:
             found = found._replace(others=(*found.others, s))
@@ -48,6 +48,16 @@ class Bound(NamedTuple):
 def budget_of(outcome: str, cost: Floats, rate: float) -> Bound:
     """Limit the average of an outcome, `(N or 1,A)->`; sums of costs are rounded."""
     return Bound(f"the budget of {outcome}", Resource.budget(cost, rate + 1e-12 * abs(rate)))
+
+
+def use_of(problem: Problem, name: str, tables: Mapping[str, Tables], groups: Mapping[str, Ints]) -> Floats:
+    """What a budget reads in every case: the predictions of an outcome, which are 0 outside a group, `->(N or 1,A)`."""
+    outcome, grouping, column = problem.row(name)
+    use = tables[problem.names[outcome]].predicted
+    if column < 0:
+        return use
+    by, group = problem.columns[column]
+    return np.where((groups[by] == problem.groups[grouping].names.index(group))[:, None], use, 0.0)
 
 
 def label_of(s: Statement) -> str:

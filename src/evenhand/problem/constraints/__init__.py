@@ -9,6 +9,7 @@ from evenhand.problem.constraints.base import (
     Curved as Curved,
     by_group as by_group,
     groupings as groupings,
+    groups_named as groups_named,
     of_one_outcome as of_one_outcome,
     over as over,
     relative as relative,
@@ -29,6 +30,7 @@ from evenhand.problem.constraints.statements import (
     slack_rows as slack_rows,
     stated_rows as stated_rows,
     tighten as tighten,
+    tightest as tightest,
 )
 from evenhand.problem.constraints.within import Within
 

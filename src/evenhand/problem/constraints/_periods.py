@@ -14,7 +14,7 @@ from evenhand.problem.spans import Spans
 Totals = float | Mapping[str, float] | Sequence[tuple[Time, Time, float]]
 
 
-def amounts(name: str, total: Totals | None, per: Per | None) -> list[float | None]:
+def amounts(name: str, total: Totals | Mapping[str, Totals] | None, per: Per | None) -> list[object]:
     """Return the totals that are stated, one or several.
 
     Raises:
@@ -25,9 +25,10 @@ def amounts(name: str, total: Totals | None, per: Per | None) -> list[float | No
     if not isinstance(total, Mapping | Sequence):
         return [total]
     by_name = isinstance(total, Mapping)
-    found: list[float | None] = list(total.values()) if isinstance(total, Mapping) else [span[-1] for span in total]
+    found: list[object] = list(total.values()) if isinstance(total, Mapping) else [span[-1] for span in total]
     if not found or (by_name and per != "month") or not (by_name or per is None):
-        expected = 'a number, totals of months with per="month", or spans (start, end, total) without per='
+        months = 'totals of months with per="month" or, of a budget, of groups with by='
+        expected = f"a number, {months}, or spans (start, end, total) without per="
         raise InvalidInput(f"{name}.total", expected, total)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -79,6 +79,21 @@ class Spanning(Constraint, Protocol):
 
     def spans(self, problem: Declarations) -> Spans | None:
         """The spans of time, None for a constraint over the whole horizon alone."""
+
+
+@runtime_checkable
+class Divided(Constraint, Protocol):
+    """A constraint that may stand for several, such as one for each group: a problem has these in its place."""
+
+    @property
+    def by(self) -> str | None: ...
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that it names."""
+
+    def parts(self, problem: Declarations) -> tuple[Constraint, ...]:
+        """The constraints that it stands for; itself, if that is all."""
 
 
 @runtime_checkable
@@ -161,12 +176,12 @@ class Curved(Constraint, Protocol):
         """
 
 
-def check_amount(name: str, total: float | None, rate: float | None, expected: str, least: float) -> None:
+def check_amount(name: str, total: Any, rate: Any, expected: str, least: float) -> None:
     """Require exactly one finite number, a total or a rate, above `least`."""
     if (total is None) == (rate is None):
         raise InvalidInput(name, "exactly one of total= and rate=", f"total={total}, rate={rate}")
     field, value = ("rate", rate) if total is None else ("total", total)
-    if value is None or not (math.isfinite(value) and value > least):
+    if value is None or isinstance(value, Mapping) or not (math.isfinite(value) and value > least):
         raise InvalidInput(f"{name}.{field}", expected, value)
 
 
@@ -183,6 +198,18 @@ def spans_in(constraint: Constraint, problem: Declarations) -> Spans | None:
 def credit_in(constraint: Constraint, problem: Declarations) -> Credit | None:
     """Return the limit that a constraint states itself, None if it states none."""
     return constraint.credit(problem) if isinstance(constraint, Credited) else None
+
+
+def parts_in(constraints: Iterable[Constraint], problem: Declarations) -> tuple[Constraint, ...]:
+    """Return what constraints stand for, in their order."""
+    each = (c.parts(problem) if isinstance(c, Divided) else (c,) for c in constraints)
+    return tuple(part for parts in each for part in parts)
+
+
+def groups_named(constraints: Iterable[Constraint], by: str) -> tuple[str, ...]:
+    """Return the groups of a grouping that constraints name, each once."""
+    named = (c.groups for c in constraints if isinstance(c, Divided) and c.by == by)
+    return tuple(dict.fromkeys(group for groups in named for group in groups))
 
 
 def relative(constraint: Constraint) -> Relative | None:

@@ -153,6 +153,15 @@ def per_row(stated: Iterable[Statement], value: Callable[[Statement], T]) -> lis
     return [value(s) for s in stated for _ in range(len(s.rows))]
 
 
+def tightest(stated: Iterable[Statement]) -> dict[str, Statement]:
+    """Return the constraint with the least total of all that limit the same sum, by outcome, in their order."""
+    found = dict[str, Statement]()
+    for s in stated:
+        if s.spends and s.outcome is not None and (s.outcome not in found or s.total < found[s.outcome].total):
+            found[s.outcome] = s
+    return found
+
+
 def regions(stated: Iterable[Statement]) -> tuple[Region, ...]:
     """Return the convex sets of constraints that their rows do not describe."""
     return tuple(s.region for s in stated if s.region is not None)
