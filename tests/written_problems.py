@@ -9,7 +9,7 @@ from evenhand import sets
 from evenhand.core.registry import snake
 from evenhand.logs import toml
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
-from evenhand.problem import Between, NeverWorse, Ratio, Traffic, Within
+from evenhand.problem import Between, Cap, NeverWorse, Ratio, Traffic, Unit, Within
 
 _KINDS = ("Budget", "Floor", "NeverWorse", "Parity", "Ratio", "Within")  # the order in which a file has them
 _MONTHS = ("november", "december")
@@ -32,6 +32,11 @@ def draw(rng):
         per = str(rng.choice(["hour", "day"])) if clock == "dates" else 2
         shape = (1.0, 3.0) if rng.random() < 0.5 else ()
         stated["traffic"] = Traffic(float(rng.integers(1, 9)), per=per, shape=shape, memory=int(rng.integers(1, 5)))
+    if clock == "dates" and rng.random() < 0.5:
+        stated["zone"] = str(rng.choice(["Europe/Prague", "Asia/Tokyo"]))
+    if rng.random() < 0.3:
+        caps = [Cap("fee", at_most=float(rng.integers(3, 9)), within=7) for _ in range(rng.integers(0, 3))]
+        stated["unit"] = Unit("who", caps=caps, sticky=None if caps and rng.random() < 0.5 else 14.0)
     if rng.random() < 0.2:
         stated["withdrawn"] = actions[-1:]
     return {"actions": actions, "outcomes": tuple(outcomes), "maximize": _objective(rng, list(names)),
@@ -120,9 +125,12 @@ def text(stated):
     if horizon is not None:
         pair = [horizon.earliest, int(horizon)] if isinstance(horizon, Between) else horizon
         lines.append(f"horizon = {_value(pair)}")
-    lines += [f"{name} = {_value(stated[name])}" for name in ("since", "until", "withdrawn") if name in stated]
+    lines += [f"{name} = {_value(stated[name])}" for name in ("since", "until", "zone", "withdrawn") if name in stated]
     if "traffic" in stated:
         lines.append(f"traffic = {_value(_fields(stated['traffic']))}")
+    if "unit" in stated:
+        unit = _fields(stated["unit"])
+        lines.append(f"unit = {_value(unit | {'caps': [_fields(cap) for cap in unit.get('caps', ())]})}")
     for o in stated["outcomes"]:
         tables += ["", f"[outcomes.{toml.key(o.name)}]"]
         found = {"known": o.known} if o.is_known else {"range": _range(o)}
