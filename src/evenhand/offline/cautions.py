@@ -169,10 +169,11 @@ def calibration(evidence: Evidence, tables: Mapping[str, Tables], order: Ints | 
         tables: what is predicted of every outcome, by models that have not seen the row.
         order: of the rows in the tables, that of the log if there is none.
     """
-    used, played, x = evidence.used(evidence.problem.learned), evidence.played, evidence.features
+    used, x = evidence.used(evidence.problem.learned), evidence.features
+    played = evidence.played if order is None else evidence.played[order]
     z, worst, told = quantile(_PARTS * x.shape[1] * len(evidence.names) * len(used)), 1.0, None
     for a, action in enumerate(evidence.names):
-        rows = np.flatnonzero((played if order is None else played[order]) == a)
+        rows = np.flatnonzero(played == a)
         if len(rows) < _FEW_ROWS:
             continue
         rows = rows[:: max(1, len(rows) // _MANY_ROWS)]
