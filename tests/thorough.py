@@ -106,11 +106,12 @@ objectives/test_distance_penalty.py objectives/test_mathematics.py::test_the_pro
 offline/test_allowances.py::test_a_rate_means_the_same_as_its_total
 offline/test_allowances.py::test_several_budgets_are_stated_in_all
 offline/test_assignments.py::test_no_draw_costs_more_than_the_budget offline/test_bandit_feedback.py
-offline/test_bands.py offline/test_cautions.py::test_the_best_of_many_alike_is_not_told_from_chance
+offline/test_bands.py offline/test_calibration.py::test_it_is_silent_where_the_model_is_right
+offline/test_cautions.py::test_the_best_of_many_alike_is_not_told_from_chance
 offline/test_context_plans.py offline/test_costs.py offline/test_delta.py
 offline/test_fair.py::test_fair_frontiers_are_optima_of_linear_programs
 offline/test_lists_within_limits.py::test_the_optimum_of_the_whole_list offline/test_objectives.py
-offline/test_regimes.py offline/test_saved_policies.py offline/test_targeting.py
+offline/test_regimes.py offline/test_saved_policies.py offline/test_six_worlds.py offline/test_targeting.py
 offline/test_units.py::test_intervals_hold_where_customers_have_several_rows optima/test_optima.py
 planning/test_lists.py::test_bounds_of_both_methods_agree_on_an_audience
 planning/test_lists.py::test_the_linear_program_against_all_rankings

@@ -64,6 +64,7 @@ def test_estimates_are_near_the_propensities_and_are_said():
     found = eh.value(evidence)
     assert found.notes[0] == CAUTION
     assert CAUTION in str(found)
+    assert found.summary().endswith(f"P{CAUTION[1:]}.")
     assert CAUTION in str(list(found.cautions()))
     assert found.checks["calibration"] is found.checks["propensities"] is found.checks["features"] is None
     assert "is worth the most" in found.headline()

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.clusters import Clusters
-from evenhand.offline import from_bandit_feedback, to_bandit_feedback, value
+from evenhand.offline import Evidence, from_bandit_feedback, to_bandit_feedback, value
 from evenhand.offline.estimators import IPS, MIPS, MRDR, SNDR, DirectMethod, DoublyRobust, DRos, Slope, Switch
 from evenhand.offline.estimators.base import PRINTED, Sample, all_estimators
 from evenhand.offline.scores import Average, Estimate
@@ -311,9 +311,11 @@ def test_all_estimators_of_what_was_logged_and_of_guesses(log):
     assert set(PRINTED) < set(all_estimators())
 
 
-def test_groups_of_actions_are_those_of_the_problem(log):
+def test_groups_of_actions_are_those_of_the_problem(log, monkeypatch):
+    monkeypatch.setattr(Evidence, "models", None)  # a log without groups is refused before anything is fitted
     with pytest.raises(InvalidInput, match=r"mips: expected a problem with groups of actions.*, got none"):
         value(log, estimators=["mips"])
+    monkeypatch.undo()
     kind = Groups("kind", ("nothing", "letter"), of={"none": "nothing", "small": "letter", "large": "letter"})
     stated = replace(log, problem=replace(log.problem, groups=(*log.problem.groups, kind)))
     letters = (stated.actions > 0) / (2.0 * stated.propensities)  # both are as many, but for chance

@@ -90,6 +90,27 @@ def test_values_of_all_lists(world, y):
     assert right["pseudo_inverse"] == (y is alone)
 
 
+def test_nested_lists_are_arrays():
+    by_arrays = slates.cascade(HALVES, HALVES, np.array([[1.0, 0.0], [1.0, 1.0]]))
+    assert slates.cascade(HALVES.tolist(), HALVES.tolist(), [[1, 0], [1, 1]], clusters=[7, 3]).value == by_arrays.value
+    assert slates.independent(HALVES.tolist(), HALVES.tolist(), [[1, 0], [1, 1]]).pair == by_arrays.pair
+    moments = slates.moments_of([[0, 0], [1, 1]], [[0.5, 0.5]], 2)
+    assert slates.moments_of_independent(SHOWN.tolist()).tolist() == MOMENTS.tolist()
+    found = slates.pseudo_inverse([[0, 0], [1, 1]], SHOWN.tolist(), moments.tolist(), [1.0, 0.0])
+    assert found.value == slates.pseudo_inverse(np.array([[0, 0], [1, 1]]), SHOWN, SAME, np.array([1.0, 0.0])).value
+
+
+def test_a_handful_of_clicks_has_no_error():
+    rng, ones = np.random.default_rng(0), np.full((400, 2), 0.5)
+    errors = {}
+    for count in (0, 4, 40):
+        y = np.zeros((400, 2))
+        y[rng.choice(400, count, replace=False), 0] = 1.0
+        errors[count] = slates.independent(ones, ones, y).se
+    assert np.isnan([errors[0], errors[4]]).all()
+    assert errors[40] == pytest.approx(np.sqrt(0.1 * 0.9 / 399.0))
+
+
 def test_weights_of_independent_positions():
     world = World(repeats=True)
     shown, logged = world.at(world.wanted), world.at(world.chances)
@@ -163,6 +184,12 @@ NEVER = slates.moments_of_independent(np.tile([1.0, 0.0], (1, 2, 1)))
         (lambda: slates.pseudo_inverse(np.zeros((2, 2)), SHOWN, MOMENTS, Y[0]), "items: expected numbers of items"),
         (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, np.nan * MOMENTS, Y[0]), "moments: exp.* finite"),
         (lambda: slates.cascade(HALVES, HALVES, Y, clusters=np.arange(3)), "clusters: expected 2 numbers"),
+        (lambda: slates.cascade(HALVES, HALVES, Y, clusters=[1.0, np.nan]), "clusters: expected 2 numbers"),
+        (lambda: slates.cascade(HALVES, HALVES, Y, clusters=[4, 4]), "clusters: expected at least two different ones"),
+        (lambda: slates.cascade([[0.5], [0.5, 0.5]], HALVES, Y), "policy: expected an array of numbers"),
+        (lambda: slates.independent(*[np.ones((2, 0))] * 3), "policy: expected a chance by row and position, of one"),
+        (lambda: slates.moments_of_independent(np.ones((2, 0, 3))), "chances: expected chances by row, position and"),
+        (lambda: slates.moments_of([0, 1], [[0.5, 0.5]], 2), "lists: expected numbers of items below 2, a row for"),
         (lambda: slates.moments_of(np.array([[0, 2]]), np.array([[1.0]]), 2), "lists: expected numbers of items"),
         (lambda: slates.pseudo_inverse(np.zeros((2, 2), int), SHOWN, MOMENTS, Y), "y: expected 2 finite numbers"),
         (lambda: slates.moments_of_independent(HALVES), "chances: expected chances by row, position and item"),

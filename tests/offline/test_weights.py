@@ -142,6 +142,10 @@ def test_curves_of_rows_that_count_several_times():
     same = log.set_column(6, "n", pa.array(np.full(900, 3.0)))
     plain = {k: v for k, v in PROBLEM.items() if k != "parity"}
     assert str(eh.curve(same, plain | {"weight": "n"}, **asked).lines) == str(eh.curve(log, plain, **asked).lines)
+    for curve, left_out in ((found, True), (eh.curve(same, plain | {"weight": "n"}, **asked), False)):
+        measures = [z.name for z in curve.measures.each]
+        assert ("RATE, Qini" in measures) != left_out
+        assert any(note.startswith("RATE is left out") for note in curve.notes) == left_out
 
 
 def test_excess_of_weights():

@@ -15,13 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.texts import amount, count
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.logs.checks import SURE, quantile, reach
 from evenhand.logs.clusters import Clusters
 from evenhand.logs.units import Units
+from evenhand.offline.estimated_propensities import tenths
 from evenhand.offline.events import FEW_EVENTS, Occurrences, scaled
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.scores import Average, Estimate, weights
+from evenhand.offline.scores import Average, Estimate, student, weights
 from evenhand.problem.constraints import Statement
 from evenhand.problem.constraints.base import relative
 from evenhand.problem.rows import Rows
@@ -32,6 +33,9 @@ _ERRORS = 3.0  # standard errors that chance is allowed
 _ROUNDING = 1e-9
 _LEAST_CASES = 2.0  # effective cases of learned outcomes, below which no error is known
 _LEAST = 1e-300  # above 0, where limit and value are 0
+_PARTS, _FEW_ROWS, _MANY_ROWS = 10, 200, 20_000  # of an action: how many tenths and rows are compared
+_FEW_CLUSTERS, _MODEL = 20, 4.0  # of a tenth; variances of a mean that a model has along a feature
+_OFF = 0.1  # standard deviations of an outcome by which predictions may be off
 
 
 class Doubt(NamedTuple):
@@ -151,6 +155,66 @@ def ends(evidence: Evidence) -> tuple[Floats, Floats] | None:
         worst += weight * np.where(rises, one.scores, other.scores)
         best += weight * np.where(rises, other.scores, one.scores)
     return worst, best
+
+
+def calibration(evidence: Evidence, tables: Mapping[str, Tables], order: Ints | None = None) -> str | None:
+    """Say where an outcome was other than predicted: of an action's rows, in a tenth by the prediction or a feature.
+
+    Equation: the mean of y - q over a tenth is 0 within its error where predictions q are right, by as many clusters as
+    it has. Models of n features that were fitted to N rows are off by chance themselves: by var(y - q) / N at a mean,
+    and by up to three times that along a feature. They also spread q by v = var(y - q) n / N, so that
+    |q - mean q| min(v / var q, 1) is allowed in tenths by q. A tenth of sd(y) always is, as it does little harm.
+
+    Args:
+        tables: what is predicted of every outcome, by models that have not seen the row.
+        order: of the rows in the tables, that of the log if there is none.
+    """
+    used, x = evidence.used(evidence.problem.learned), evidence.features
+    played = evidence.played if order is None else evidence.played[order]
+    z, worst, told = quantile(_PARTS * x.shape[1] * len(evidence.names) * len(used)), 1.0, None
+    for a, action in enumerate(evidence.names):
+        rows = np.flatnonzero(played == a)
+        if len(rows) < _FEW_ROWS:
+            continue
+        rows = rows[:: max(1, len(rows) // _MANY_ROWS)]
+        of_log = rows if order is None else order[rows]
+        own, by_feature = evidence.clusters.kept(of_log), [tenths(f) for f in x[of_log, 1:].T]
+        for name, amounts in used.items():
+            y, q = amounts[of_log], tables[name].predicted[rows, a]
+            off, centre = y - q, own.mean(q)
+            spread = own.mean(off**2) * x.shape[1] / len(rows) / max(own.mean((q - centre) ** 2), _LEAST)
+            least = max(_OFF * float(np.sqrt(own.mean((y - own.mean(y)) ** 2))), _LEAST)
+            for part, share in [(tenths(q), min(spread, 1.0)), *((part, 0.0) for part in by_feature)]:
+                mean, expected, se, far = _misses(own, part, off, q, z)
+                far += share * np.abs(expected - centre)
+                beyond = np.abs(mean) / np.maximum(far, least)
+                k = int(beyond.argmax())
+                if beyond[k] > worst:
+                    worst = float(beyond[k])
+                    told = (
+                        f"predictions of {name!r} are off: in {np.mean(part == k):.0%} of the rows with {action!r}, "
+                        f"{amount(expected[k])} was predicted and {amount(expected[k] + mean[k])} ± {amount(se[k])} "
+                        "came; values allow for it, but errors and plans are better by another model, such as "
+                        "--model stack"
+                    )
+    return told
+
+
+def _misses(own: Clusters, part: Ints, off: Floats, q: Floats, z: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return by part of the rows the mean miss, the mean prediction, the error and what chance explains, `->(K)` each.
+
+    Variances are those of all rows at least, as few rows of rare events tell little; parts of few clusters count not.
+    """
+    each, size = own.times(np.ones(len(off))), np.bincount(part).astype(float)
+    total, k = np.bincount(part, each), len(size)
+    mean, expected, second, third = (np.bincount(part, each * t) / total for t in (off, q, off**2, abs(off) ** 3))
+    count = np.bincount(np.unique(own.numbers * k + part) % k, minlength=k)
+    more, third_more = own.excess(off, part, k)
+    chance = np.maximum(second, own.mean(off**2)) * more
+    se = np.sqrt(chance / size)
+    errors = np.array([student(z, n - 1.0) if n >= _FEW_CLUSTERS else inf for n in count.tolist()])
+    third = np.maximum(third, own.mean(abs(off) ** 3)) * third_more
+    return mean, expected, se, reach(errors, size, chance * (1.0 + _MODEL * size / len(off)), third)
 
 
 def idle(

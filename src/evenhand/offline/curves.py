@@ -14,7 +14,7 @@ from evenhand.core.validate import file, writable
 from evenhand.logs.checks import Checks
 from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
-from evenhand.offline.cautions import Doubt, doubter, doubts, idle, support
+from evenhand.offline.cautions import Doubt, calibration, doubter, doubts, idle, support
 from evenhand.offline.curve_policies import (
     TARGETED,
     Limit,
@@ -46,6 +46,7 @@ from evenhand.report.quantities import objective_name
 
 POINTS = 20  # budgets of a curve by default
 _APART = 0.02  # of the range of budgets: how far the first one is above the least that other limits need
+_NO_RATE = "RATE is left out: its ranks count rows alike, and the rows of this log have weights"
 
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
@@ -178,6 +179,7 @@ def curve(
             *stack_notes(evidence, model),
             *ignored(evidence),
             *beside(others, limit),
+            *((_NO_RATE,) if dealt.linear and not ranked else ()),
             *worth_of_limits(TARGETED, first, objective_name(evidence.problem)),
         ),
     )
@@ -193,4 +195,5 @@ def _checks(crossed: Crossed, limit: Limit, found: Mapping[str, Doubt]) -> Check
         **evidence.checks,
         "support": support(found),
         "budget": idle(aim.worth, crossed.tables_dealt, limits(evidence), clusters) if aim.linear else None,
+        "predictions": calibration(evidence, crossed.tables_dealt, crossed.rows.order),
     }

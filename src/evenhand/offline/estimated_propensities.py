@@ -88,12 +88,12 @@ def _uncalibrated(
     """
     count, each = len(actions), clusters.times(np.ones(len(actions)))
     alone = clusters.count == count and clusters.weights is None
-    tenths = [_tenths(z) for z in features[:, 1:].T]
-    z, worst, told = quantile(_PARTS * len(names) * (1 + len(tenths))), 1.0, None
+    parts = [tenths(z) for z in features[:, 1:].T]
+    z, worst, told = quantile(_PARTS * len(names) * (1 + len(parts))), 1.0, None
     for a, name in enumerate(names):
         p = chances[:, a]
         off, spread = (actions == a) - p, p * (1.0 - p)
-        for part in (_tenths(p), *tenths):
+        for part in (tenths(p), *parts):
             rows, total = np.bincount(part).astype(float), np.bincount(part, each)
             mean, expected, variance = (np.bincount(part, each * v) / total for v in (off, p, spread))
             more, third_more = (1.0, 1.0) if alone else clusters.excess(off, part, len(rows))
@@ -110,10 +110,10 @@ def _uncalibrated(
     return told
 
 
-def _tenths(values: Floats) -> Ints:
+def tenths(values: Floats) -> Ints:
     """Number the tenths of rows by their value, `(N)->(N)`; equal values are in one, so that there may be fewer.
 
-    >>> _tenths(np.array([5.0, 1.0, 5.0, 1.0])).tolist()
+    >>> tenths(np.array([5.0, 1.0, 5.0, 1.0])).tolist()
     [1, 0, 1, 0]
     """
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)

@@ -17,7 +17,6 @@ from evenhand.core.texts import amount
 from evenhand.core.types import Floats
 from evenhand.logs.arrow import Frame, arrow_table
 from evenhand.logs.clusters import Clusters
-from evenhand.objectives.base import Objective
 from evenhand.offline.cautions import Bounds, Doubt, Kept, doubter, ends, kept
 from evenhand.offline.curve_policies import TARGETED, limit_of, others_of, singles
 from evenhand.offline.estimators.base import STEADY, Estimator, FoldMoves, Sample
@@ -306,7 +305,7 @@ def valued(
         own = Valued(
             policy=name,
             value=value,
-            by={n: _estimate(objective, one, samples, guessed) for n, one in estimators.items()},
+            by={n: _estimate(evidence, one, samples, guessed) for n, one in estimators.items()},
             beyond=found.beyond(value, first, here),
             less={other: found.beyond(value, *each) for other, each in before.items()},
             doubt=doubted[name],
@@ -320,12 +319,13 @@ def valued(
         before[name] = found, value
 
 
-def _estimate(objective: Objective, estimator: Estimator, samples: Sequence[Sample], guessed: bool) -> Estimate:
+def _estimate(evidence: Evidence, estimator: Estimator, samples: Sequence[Sample], guessed: bool) -> Estimate:
     """Estimate the objective of averages, without an error where the bias is not known or the value is a guess."""
-    each = [estimator.average(sample) for sample in samples]
+    objective, each = evidence.problem.objective, [estimator.average(sample) for sample in samples]
     if not estimator.unbiased:
         return Estimate(float(objective.value(np.array([z.value for z in each]))), nan)
-    return objective_of(objective, [z.guess() for z in each] if guessed else each).estimate
+    found = objective_of(objective, [z.guess() for z in each] if guessed else each)
+    return found.estimate if guessed else _value(evidence, found, each, samples[0].weights)
 
 
 def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: Floats) -> Estimate:

@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 from evenhand.logs.checks import Checks
 from evenhand.logs.clusters import Clusters
 from evenhand.offline.cautions import Bounds
+from evenhand.offline.estimated_propensities import CAUTION
 from evenhand.offline.scores import Estimate, Z, student
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance
@@ -63,6 +64,11 @@ class LogResult(Evaluation):
     @abstractmethod
     def about(self) -> str:
         """The contents of the tables, in a few words."""
+
+    def summary(self) -> str:
+        """Return the result in a few sentences, with the caution on propensities if these were estimated."""
+        said = (f"{CAUTION[0].upper()}{CAUTION[1:]}.",) if CAUTION in self.notes else ()
+        return " ".join((super().summary(), *said))
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:

@@ -13,6 +13,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.logs.clusters import Clusters
+from evenhand.offline.events import Occurrences
 from evenhand.offline.scores import Average, Estimate
 
 __all__ = ["cascade", "independent", "moments_of", "moments_of_independent", "pseudo_inverse"]
@@ -44,7 +45,8 @@ def cascade(policy: Floats, propensities: Floats, y: Floats, *, clusters: Ints |
     >>> cascade(ones, halves, np.ones((2, 2))).value  # 2 + 4 and 2 + 0
     4.0
     """
-    return _mean((_ratios(policy, propensities, y).cumprod(1) * y).sum(1), clusters)
+    ratios, amounts = _ratios(policy, propensities, y)
+    return _mean((ratios.cumprod(1) * amounts).sum(1), amounts.sum(1), clusters)
 
 
 @named("X18", source="Li et al. 2018, the item-position click model: independent positions (IIPS)")
@@ -68,7 +70,8 @@ def independent(policy: Floats, propensities: Floats, y: Floats, *, clusters: In
     >>> independent(ones, halves, np.ones((2, 2))).value  # 4 and 2
     3.0
     """
-    return _mean((_ratios(policy, propensities, y) * y).sum(1), clusters)
+    ratios, amounts = _ratios(policy, propensities, y)
+    return _mean((ratios * amounts).sum(1), amounts.sum(1), clusters)
 
 
 @named("X18", source="Swaminathan et al. 2017, the pseudo-inverse estimator (PI), Equation 3")
@@ -101,7 +104,8 @@ def pseudo_inverse(
     >>> round(pseudo_inverse(lists, first, moments_of_independent(halves), y).value, 9)  # 3, 1 and -1
     1.0
     """
-    n, places, count = _positions("policy", policy)
+    policy, moments, y = _array("policy", policy), _array("moments", moments), _array("y", y)
+    (n, places, count), items = _positions("policy", policy), np.asarray(items)
     right = items.shape == (n, places) and items.dtype.kind in "iu" and bool(((items >= 0) & (items < count)).all())
     _check("items", right, f"numbers of items below {count}, of shape {(n, places)}", items)
     pairs = places, count, places, count
@@ -118,7 +122,7 @@ def pseudo_inverse(
     missed = np.abs(shown @ moments.reshape(-1, size, size) - policy.reshape(n, 1, size)).max(initial=0.0)
     _check("moments", missed <= _SHOWN, "chances above 1e-9 of all lists that the policy shows", moments)
     weights = (shown @ there.reshape(n, size, 1))[:, 0, 0]
-    return _mean(weights * y, clusters)
+    return _mean(weights * y, y, clusters)
 
 
 def moments_of_independent(chances: Floats) -> Floats:
@@ -127,6 +131,7 @@ def moments_of_independent(chances: Floats) -> Floats:
     >>> moments_of_independent(np.array([[[0.5, 0.5], [0.2, 0.8]]]))[0, 0, 0].tolist()
     [[0.5, 0.0], [0.1, 0.4]]
     """
+    chances = _array("chances", chances)
     _, places, count = _positions("chances", chances)
     found: Floats = np.einsum("npa,nqb->npaqb", chances, chances)
     for p in range(places):
@@ -147,28 +152,42 @@ def moments_of(lists: Ints, chances: Floats, count: int) -> Floats:
     >>> moments_of(np.array([[0, 1], [1, 0]]), np.array([[0.25, 0.75]]), 2)[0, 0, 0].tolist()
     [[0.25, 0.0], [0.0, 0.25]]
     """
+    chances, lists = _array("chances", chances), np.asarray(lists)
     right = chances.ndim == 2 and chances.shape[1] == len(lists) and bool((abs(chances.sum(1) - 1.0) <= _ROUNDED).all())
     right = right and bool((chances >= 0.0).all())
     _check("chances", right, f"{len(lists)} chances in every row that add up to 1", chances)
-    _check("lists", bool(((lists >= 0) & (lists < count)).all()), f"numbers of items below {count}", lists)
+    right = lists.ndim == 2 and lists.dtype.kind in "iu" and bool(((lists >= 0) & (lists < count)).all())
+    _check("lists", right, f"numbers of items below {count}, a row for each list", lists)
     shown = np.eye(count)[lists]  # (L,P,A)
     return np.asarray(np.einsum("nl,lpa,lqb->npaqb", chances, shown, shown, optimize=True))
 
 
-def _ratios(policy: Floats, propensities: Floats, y: Floats) -> Floats:
-    """Return the weights of logged items by position, `(N,P),(N,P)->(N,P)`."""
-    _check(
-        "propensities", policy.ndim == 2 and propensities.shape == policy.shape, f"shape {policy.shape}", propensities
-    )
+def _array(field: str, values: Floats) -> Floats:
+    """Return numbers, such as nested lists, as an array."""
+    try:
+        return np.asarray(values, float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(field, "an array of numbers", type(values).__name__) from error
+
+
+def _ratios(policy: Floats, propensities: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the weights of logged items by position, and what followed, `(N,P),(N,P),(N,P)->(N,P),(N,P)`."""
+    policy, propensities, y = _array("policy", policy), _array("propensities", propensities), _array("y", y)
+    _check("policy", policy.ndim == 2 and policy.shape[1] > 0, "a chance by row and position, of one or more", policy)
+    _check("propensities", propensities.shape == policy.shape, f"shape {policy.shape}", propensities)
     _check("propensities", bool(((propensities > 0.0) & (propensities <= _ONE)).all()), "chances above 0", propensities)
     _check("policy", bool(((policy >= 0.0) & (policy <= _ONE)).all()), "chances from 0 to 1", policy)
     _check("y", y.shape == policy.shape and bool(np.isfinite(y).all()), "a number by row and position", y)
-    return policy / propensities
+    return policy / propensities, y
 
 
 def _positions(field: str, chances: Floats) -> tuple[int, int, int]:
     """Return the numbers of rows, positions and items."""
-    right = chances.ndim == 3 and bool((chances >= 0.0).all() and (abs(chances.sum(2) - 1.0) <= _ROUNDED).all())
+    right = (
+        chances.ndim == 3
+        and chances.shape[1] > 0
+        and bool((chances >= 0.0).all() and (abs(chances.sum(2) - 1.0) <= _ROUNDED).all())
+    )
     _check(field, right, "chances by row, position and item, (N,P,A), that add up to 1 over items", chances)
     n, places, count = chances.shape
     return n, places, count
@@ -179,9 +198,18 @@ def _check(field: str, holds: bool, expected: str, got: Floats | Ints) -> None:
         raise InvalidInput(field, expected, f"other numbers of shape {got.shape}")
 
 
-def _mean(terms: Floats, clusters: Ints | None) -> Estimate:
+def _mean(terms: Floats, y: Floats, clusters: Ints | None) -> Estimate:
+    """Return the mean of terms of outcomes y; without an error where it rests on too few lists, such as rare clicks."""
     _check("y", len(terms) > 0, "at least one list", terms)
+    numbers = None
     if clusters is not None:
-        _check("clusters", clusters.shape == terms.shape, f"{len(terms)} numbers, of whom each row is", clusters)
-    numbers = None if clusters is None else Clusters.of(np.unique(clusters, return_inverse=True)[1])
-    return Average.of(terms, numbers).estimate
+        each = np.asarray(clusters)
+        right = each.shape == terms.shape and (each.dtype.kind != "f" or bool(np.isfinite(each).all()))
+        _check("clusters", right, f"{len(terms)} numbers, of whom each row is", each)
+        names, of_row = np.unique(each, return_inverse=True)
+        _check("clusters", len(names) > 1, "at least two different ones", each)
+        numbers = Clusters.of(of_row)
+    rows = Clusters.of(np.arange(len(terms))) if numbers is None else numbers
+    few = Occurrences.of(y, -np.inf, np.inf, None, True).are_few(np.abs(terms), rows)
+    found = Average.of(terms, numbers)
+    return (found.guess() if few else found).estimate

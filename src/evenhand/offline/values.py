@@ -23,9 +23,10 @@ from evenhand.logs.files import misread
 from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.logs.units import MISSING
-from evenhand.offline.cautions import doubts, idle, support, unjudged
+from evenhand.offline.cautions import calibration, doubts, idle, support, unjudged
 from evenhand.offline.curve_policies import ignored
 from evenhand.offline.estimators.base import FoldMoves, all_estimators, columns_of
+from evenhand.offline.estimators.mips import check_groups
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.plans.fold_plans import Crossed
@@ -203,6 +204,8 @@ def value(
     """
     names = columns_of(estimators)
     evidence = evidence_of(log, problem)
+    if "mips" in names:  # before models are fitted
+        check_groups(evidence.action_groups)
     check_seed(seed)
     asked = {rule: policy_of(rule, evidence) for rule in rules}
     for name, policy in (policies or {}).items():
@@ -255,6 +258,7 @@ def value_of(
             "budget": None
             if evidence.weights is None
             else idle(evidence.worth(tables).predicted, tables, budgets, evidence.clusters),
+            "predictions": calibration(evidence, tables),
             "objective": next((z.policy.trouble for z in each if z.policy.trouble is not None), None),
         },
         notes=(

@@ -171,7 +171,7 @@ def quantile(cells: int, error: float = ERROR) -> float:
     return NormalDist().inv_cdf(1.0 - error / (2.0 * max(cells, 1)))
 
 
-def reach(z: float, rows: Floats | int, variance: Floats, third: Floats) -> Floats:
+def reach(z: float | Floats, rows: Floats | int, variance: Floats, third: Floats) -> Floats:
     """Return how far an average of a given number of terms may be from its mean.
 
     Equation: z sd / sqrt(N) + (z^2 - 1) m3 / (6 sd^2 N), the first terms of Cornish and Fisher 1938, as sums of a few

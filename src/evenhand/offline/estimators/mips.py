@@ -9,10 +9,22 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Ints
 from evenhand.offline.estimators.base import Sample
 from evenhand.offline.scores import Average
 
 _LEAST = 0.5  # of a count of other rows
+
+
+def check_groups(groups: Ints | None) -> Ints:
+    """Return the groups of actions.
+
+    Raises:
+        InvalidInput: there are none.
+    """
+    if groups is None:
+        raise InvalidInput("mips", "a problem with groups of actions, as of Groups(of=...)", "none")
+    return groups
 
 
 @named("X18", source="Saito & Joachims 2022, marginalized inverse propensity scores (MIPS)")
@@ -46,9 +58,7 @@ class MIPS:
     corrects: ClassVar[bool] = True
 
     def average(self, sample: Sample) -> Average:
-        groups = sample.groups
-        if groups is None:
-            raise InvalidInput("mips", "a problem with groups of actions, as of Groups(of=...)", "none")
+        groups = check_groups(sample.groups)
         there, actions = sample.actions >= 0, sample.actions
         own = np.ones(len(actions)) if sample.clusters is None else sample.clusters.times(np.ones(len(actions)))
         counts = np.bincount(actions[there], weights=own[there], minlength=len(groups))
