@@ -75,6 +75,10 @@ class Population(NamedTuple):
 def bounds_of(evidence: Evidence, demands: Iterable[Statement], some: Population) -> Iterator[Bound]:
     """Yield the limits of constraints on some cases."""
     for s in demands:
+        if s.spends and s.by is None:
+            rate = s.total / evidence.problem.horizon
+            yield budget_of(str(s.outcome), some.tables[str(s.outcome)].predicted, rate)
+            continue
         label = label_of(s)
         yield from (Bound(label, resource) for resource in _resources(evidence, s, some))
 
