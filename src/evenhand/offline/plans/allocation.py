@@ -151,6 +151,12 @@ class Allocation(NamedTuple):
     lotteries: Floats  # (L,A)
     beyond: float = 0.0  # the largest use beyond a limit, in units of one case; inf if prices prove that all exceed one
 
+    def of(self, table: Floats) -> Floats:
+        """Return the value of every case in a table of actions, a mean where it has a lottery, `(N or 1,A)->(N)`."""
+        own = np.asarray(table[np.arange(len(self.actions)) % len(table), self.actions])
+        own[self.split] = (self.lotteries * table[self.split % len(table)]).sum(1)
+        return own
+
 
 def allocate(
     worth: Floats,
