@@ -79,7 +79,7 @@ def test_the_search_is_exact(seed):
             over = np.concatenate([np.maximum(z.used(actions) / len(rows) - z.most, 0.0) for z in some])
             assert found.beyond == pytest.approx(over, abs=1e-9)
             if best == -np.inf:
-                nearest = best_tree(cuts, 0.0 * worth, some, depth, found.tree).beyond
+                nearest = best_tree(cuts, 0.0 * worth, some, depth).beyond
                 assert (nearest / np.concatenate([z.units for z in some])).sum() == pytest.approx(least, abs=1e-9)
                 continue
             assert found.worth == pytest.approx(worth[rows, actions].mean())
@@ -94,8 +94,7 @@ def test_a_search_that_is_cut_short_states_a_bound(seed):
     best = best_tree(cuts, worth, limits, 2).worth
     short = best_tree(cuts, worth, limits, 2, pairs=3.0)
     assert short.worth <= best <= short.bound
-    assert short.bound > short.worth or short.worth == best
-    assert best_tree(cuts, worth, limits, 2, best_tree(cuts, worth, limits, 2).tree).worth == best
+    assert short.worth == best or not short.complete
 
 
 @for_each("seed", range(6))

@@ -157,12 +157,16 @@ class _Search:
         cuts, limits = self._cuts(rows), [bound.resource for bound in bounds]
         found = best_tree(cuts, worth, limits, self.depth)
         if found.beyond.any():
-            nearest = best_tree(cuts, np.zeros_like(worth), limits, self.depth, found.tree)
+            nearest = best_tree(cuts, np.zeros_like(worth), limits, self.depth)
             ends, over = np.cumsum([len(z.most) for z in limits])[:-1], dict[str, float]()
             for bound, beyond in zip(bounds, np.split(nearest.beyond, ends), strict=True):
                 over[bound.label] = max(over.get(bound.label, 0.0), float(beyond.max(initial=0.0)))
             said = " and ".join(f"{label}, by {amount(z, 6)} per case" for label, z in over.items() if z)
-            raise InfeasibleProblem(f"no rule of depth {self.depth} keeps to all limits: the nearest misses {said}")
+            if said:
+                no = "keeps" if nearest.complete else "was found that keeps"
+                raise InfeasibleProblem(f"no rule of depth {self.depth} {no} to all limits: the nearest misses {said}")
+            mean = float(worth[rows, cuts.actions(nearest.tree)].mean())
+            found = nearest._replace(worth=mean, bound=found.bound)  # of a search that was cut short
         return cuts, found
 
     def by_fold(self) -> tuple[list[tuple[Cuts, Tree]], Floats]:
@@ -178,9 +182,9 @@ class _Search:
         with Work("searching trees", "fold", count) as work:
             for j in work.each(range(count)):
                 parts = self._parts(j)
-                cuts, tree = self._cuts(np.concatenate([members[k] for k in parts])), None
-                for k in (j, *(k for k in range(count) if k != j)):
-                    tree = self._of(cuts, parts, k, tree)
+                cuts = self._cuts(np.concatenate([members[k] for k in parts]))
+                for k in range(count):
+                    tree = self._of(cuts, parts, k)
                     actions = cuts.actions(tree)[members[j]]
                     totals[:, j, k] = [t[j][np.arange(len(actions)) % len(t[j]), actions].sum() for t in tables]
                     own += [(cuts, tree)] if k == j else []
@@ -216,7 +220,7 @@ class _Search:
         bounds = bounds_of(evidence, (*demands.budgets, *demands.averages), some)
         return evidence.worth(tables, len(rows)).scores * own, list(bounds)
 
-    def _of(self, cuts: Cuts, parts: Mapping[int, Mapping[str, Tables]], out: int, near: Tree | None) -> Tree:
+    def _of(self, cuts: Cuts, parts: Mapping[int, Mapping[str, Tables]], out: int) -> Tree:
         """Return the tree of all parts but one; that which exceeds limits least, if none keeps to them in these."""
         kept = [k for k in parts if k != out]
         rows, tables = np.concatenate([self.crossed.rows.members[k] for k in kept]), dict[str, Tables]()
@@ -226,7 +230,7 @@ class _Search:
             tables[name] = Tables(scores, scores)
         worth, bounds = self._program(rows, tables)
         limits = [bound.resource for bound in bounds]
-        return best_tree(replace(cuts, codes=cuts.codes[rows]), worth, limits, self.depth, near).tree
+        return best_tree(replace(cuts, codes=cuts.codes[rows]), worth, limits, self.depth).tree
 
 
 def _gap(found: Found) -> Iterator[str]:

@@ -29,11 +29,10 @@ class Found(NamedTuple):
     worth: float  # on average
     bound: float  # what no tree within the limits is worth more than; the worth, if the search was complete
     beyond: Floats  # (M) the use beyond each limit, 0 if there is none
+    complete: bool  # whether all pairs of subtrees were compared that may be the best
 
 
-def best_tree(
-    cuts: Cuts, worth: Floats, limits: Sequence[Resource], depth: int, near: Tree | None = None, pairs: float = _PAIRS
-) -> Found:
+def best_tree(cuts: Cuts, worth: Floats, limits: Sequence[Resource], depth: int, pairs: float = _PAIRS) -> Found:
     """Return the tree with the greatest mean worth within limits or, without one, that which exceeds them least.
 
     Equation: max mean_i w_i(t(x_i)) over trees t of a depth of at most 2 s.t. the limits of all resources. Rows move
@@ -52,17 +51,13 @@ def best_tree(
         worth: `(N,A)`.
         limits: on the use of actions in these rows.
         depth: 1 or 2.
-        near: a tree that may be good, with which others are compared from the start.
         pairs: how many pairs of subtrees are compared at most.
 
     Source: Zhou, Athey & Wager 2023, offline multi-action policy learning, without limits; the bound is ours.
     """
     program = _Program.of(worth, limits)
-    search = _Search(program, len(cuts.conditions), pairs)
-    rows = np.arange(len(worth))
-    if near is not None:
-        search.take(program.total(cuts.actions(near)), near, (1,))
-    whole = _Side.of(cuts, program.sums(cuts, rows))
+    search = _Search(program, pairs)
+    whole = _Side.of(cuts, program.sums(cuts, np.arange(len(worth))))
     search.visit(-1, whole, _Side(np.zeros_like(whole.left[..., :1]), np.zeros_like(whole.total)))
     for cut, side in _roots(cuts, program) if depth > 1 else ():
         search.visit(cut, side, whole.less(side))
@@ -104,11 +99,6 @@ class _Program(NamedTuple):
         found = np.zeros((self.factor.shape[1], self.table.shape[2], len(cuts.conditions) + 1))
         _add(cuts.codes, cuts.starts, self.table, self.places, rows, found)
         return found
-
-    def total(self, actions: Ints) -> Floats:
-        """Return the sums of all rows by their actions, `(N)->(S)`."""
-        own = self.table[np.arange(len(actions)), :, actions]
-        return np.asarray(np.bincount(self.places.ravel(), own.ravel(), self.factor.shape[1]), float)
 
     def over(self, sums: Floats) -> Floats:
         """Return the use beyond limits, `(S,...)->(M,...)`; what is due to rounding is 0."""
@@ -190,27 +180,20 @@ class _Search:
 
     Args:
         program: of the rows.
-        roots: how many cuts the root may have.
         pairs: how many pairs of subtrees may be compared.
     """
 
-    def __init__(self, program: _Program, roots: int, pairs: float) -> None:
-        self.program, self.roots, self.pairs = program, roots, pairs
+    def __init__(self, program: _Program, pairs: float) -> None:
+        self.program, self.pairs = program, pairs
         self.tree: Tree = 0
         self.sums, self.best = np.zeros(0), tuple[float, ...]((-np.inf,))
         self.bound, self.pool = -np.inf, np.zeros((0, 2), np.int64)
-
-    def take(self, sums: Floats, tree: Tree, place: tuple[int, ...]) -> None:
-        """Take a tree with some sums if it is the best so far; among equals, that of the least place, `(S)->`."""
-        own = (self.program.score(sums), *(-z for z in place))
-        if own > self.best:
-            self.best, self.tree, self.sums = own, tree, sums
 
     def found(self, rows: int) -> Found:
         """Return the result."""
         unit, over = rows * self.program.unit, np.maximum(self.program.over(self.sums), 0.0)
         worth = float(self.sums[0]) / unit
-        return Found(self.tree, worth, max(self.bound / unit, worth), over * self.program.scale)
+        return Found(self.tree, worth, max(self.bound / unit, worth), over * self.program.scale, self.pairs > 0.0)
 
     def visit(self, cut: int, yes: _Side, no: _Side) -> None:
         """Compare all trees with a cut of the root, none if it is -1.
@@ -252,9 +235,12 @@ class _Search:
             self._take(cut, yes, no, codes[0], (yes.at(codes[:, 0]) + no.at(codes[:, 1]))[:, 0])
 
     def _take(self, cut: int, yes: _Side, no: _Side, codes: Ints, sums: Floats) -> None:
+        """Take a pair with some sums if it is the best so far; among equals, that of the first codes, `(2),(S)->`."""
         one, other = codes.tolist()
-        tree = yes.tree(one) if cut < 0 else Branch(cut, yes.tree(one), no.tree(other))
-        self.take(sums, tree, (cut - self.roots, one, other))
+        own = self.program.score(sums), -cut, -one, -other
+        if own > self.best:
+            self.best, self.sums = own, sums
+            self.tree = yes.tree(one) if cut < 0 else Branch(cut, yes.tree(one), no.tree(other))
 
 
 def _even(table: Floats) -> tuple[Floats, float]:
