@@ -384,12 +384,13 @@ def test_parities_that_no_policy_keeps(tmp_path):
             DEMANDS["floor"].replace("0.08", "0.2"),
             120.0,
             "no plan keeps to the budget of post (0.6 per case is what the others allow) and fuel per case, at "
-            "least 0.2 (0.133333 per case is what the others allow)",
+            "least 0.2 (0.13333 per case is what the others allow)",
         ),
         (
             DEMANDS["ratio"].replace("2.1", "0.1") + DEMANDS["floors"].replace("0.48", "0.1"),
             None,
-            "no plan keeps to least post by town, at least 0.1 and post / sale, at most 0.1",
+            "no plan keeps to least post by town, at least 0.1 (0.01144 per case is what the others allow) and "
+            "post / sale, at most 0.1 (0.08525 more per case is what the others allow)",
         ),
     ],
 )
@@ -398,7 +399,7 @@ def test_limits_that_exclude_each_other_are_named(tmp_path, more, budget, messag
     cases, problem = files(tmp_path, BUDGET.replace("0.4", "0.7") + PARITY.replace("0.05", "3.0") + more)
     with pytest.raises(InfeasibleProblem) as caught:
         assign(cases, problem, learn_from=tmp_path / "log.csv", budget=budget)
-    assert str(caught.value) == message
+    assert re.sub(r"(\.\d{5})\d+", r"\1", str(caught.value)) == message  # the last digits are the solver's
 
 
 ODD = ["=1+1", "+49 30", "-1+A1", "@SUM(1)", "-7.5", "+3", "a=1", ""]

@@ -16,17 +16,25 @@ EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e
 ONE = np.ones((1, 1))
 
 
-def by_highs(worth, resources, **options):
-    """The optimum per case by one program of the whole list, or None."""
+def by_highs(worth, resources, relaxed=(), **options):
+    """The optimum per case by one program of the whole list less the excess of relaxed limits, or None."""
     count, actions = worth.shape
-    variables = np.arange(count * actions)
-    one_each = csr_array((np.ones(len(variables)), (variables // actions, variables)))
+    variables = np.arange(count * actions + 1)
+    one_each = csr_array(
+        (np.ones(count * actions), (variables[:-1] // actions, variables[:-1])), (count, len(variables))
+    )
     uses = np.concatenate([np.broadcast_to(z.uses(), (len(z.most), count, actions)) for z in resources])
     uses, most = uses.reshape(len(uses), -1), count * np.concatenate([z.most for z in resources])
     units, size = np.abs(uses).max(1), np.abs(worth).max() or 1.0
     units[units == 0.0] = 1.0
+    wider = -np.concatenate([np.full(len(z.most), float(z in relaxed)) for z in resources])
     found = linprog(
-        -worth.ravel() / size, csr_array(uses / units[:, None]), most / units, one_each, np.ones(count), options=options
+        np.append(-worth.ravel() / size, 1.0),
+        csr_array(np.column_stack([uses, wider]) / units[:, None]),
+        most / units,
+        one_each,
+        np.ones(count),
+        options=options,
     )
     return -found.fun * size / count if found.status == 0 else None
 
@@ -67,8 +75,10 @@ def compared(seed, least, most):
     assert found.value == pytest.approx(best, rel=1e-9)
     lottery = np.eye(worth.shape[1])[found.actions]
     lottery[found.split] = found.lotteries
-    assert (lottery * worth).sum() / len(worth) == pytest.approx(best, rel=1e-6)  # limits are wider by 1e-6 of a case
+    assert (lottery * worth).sum() / len(worth) == pytest.approx(best, rel=1e-6)  # optima are of 1e-6 of a case more
     for z in resources:
+        used = (lottery * z.uses()).sum((1, 2))
+        assert (used <= len(worth) * z.most + 1e-12 * len(worth) * z.units).all()
         assert (z.used(found.actions) <= len(worth) * z.most + z.units * (1.0 + 1e-9)).all()
     return True
 
@@ -96,6 +106,11 @@ def named(seed, least, most):
     for one in mine:
         others = [z for z in mine if z is not one]
         assert not others or by_highs(np.zeros_like(worth), others) is not None
+    allowed = re.findall(r"<\d+> \((\S+)( more)? per case is what the others allow\)", str(caught.value))
+    for one, (number, more) in zip(mine, allowed, strict=True):
+        least = -by_highs(np.zeros_like(worth), mine, relaxed=[one], **EXACT)
+        assert bool(more) == (not one.most[0])
+        assert float(number) == pytest.approx(abs(one.most[0] + least), rel=2e-5, abs=2e-6 * one.units.max())
     return True
 
 

@@ -7,41 +7,42 @@ import numpy as np
 import pytest
 
 from evenhand.cli import main
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import AlphaFair
 from evenhand.offline import rules, value
 from evenhand.offline.outcome_models import members_of
-from evenhand.offline.trees.search import Branch, Cuts, best_tree
+from evenhand.offline.plans.allocation import Resource
+from evenhand.offline.trees.cuts import Branch, Cuts
+from evenhand.offline.trees.search import best_tree
 from evenhand.offline.values import policy_of
-from evenhand.problem import Budget, Outcome
+from evenhand.problem import Budget, Floor, Outcome, Parity
 from tests.offline.logs import draw, problem
 from tests.offline.test_commands import files  # noqa: F401
 from tests.rows import for_each
 
-NO_USE = np.zeros((1, 1))
 
-
-def brute(cuts, worth, use, limit, depth):
-    """The greatest mean worth of a tree within a limit, by all trees; -inf if there is none."""
+def brute(cuts, worth, limits, depth):
+    """The greatest mean worth of a tree within limits, -inf if there is none, and the least use beyond them."""
     masks = [cuts.holds(cut) for cut in range(len(cuts.conditions))]
+    uses = [z.uses() / z.units[:, None, None] for z in limits]
+    table = np.concatenate([worth[None], *(np.broadcast_to(z, (len(z), *worth.shape)) for z in uses)])
+    most = np.concatenate([z.most / z.units for z in limits])
 
     def totals(inside):
-        found = [(worth[inside, a].sum(), use[inside, a].sum()) for a in range(worth.shape[1])]
-        for yes in masks:
-            some, rest = inside & yes, inside & ~yes
-            for a in range(worth.shape[1]):
-                for b in range(worth.shape[1]):
-                    sums = [z[some, a].sum() + z[rest, b].sum() for z in (worth, use)]
-                    found.append(tuple(sums))
-        return np.array(found).T
+        found = [table[:, inside].sum(1)]
+        for cut in masks:
+            yes, no = (table[:, inside & z].sum(1) for z in (cut, ~cut))
+            found.append((yes[:, :, None] + no[:, None]).reshape(len(table), -1))
+        return np.concatenate(found, 1)
 
-    most = limit * len(worth) + 1e-9
-    total, used = totals(np.ones(len(worth), bool))
-    best = total[used <= most].max(initial=-np.inf)
-    for yes in masks if depth == 2 else ():
-        (one, first), (other, second) = totals(yes), totals(~yes)
-        best = max(best, (one[:, None] + other)[first[:, None] + second <= most].max(initial=-np.inf))
-    return best / len(worth)
+    best, least, every = -np.inf, np.inf, np.ones(len(worth), bool)
+    for cut in (every, *masks) if depth == 2 else (every,):
+        one, other = totals(cut), totals(~cut)
+        each = zip(one[1:], other[1:], most, strict=True)
+        over = sum(np.maximum((u[:, None] + v) / len(worth) - b, 0.0) for u, v, b in each)
+        best = max(best, (one[0][:, None] + other[0])[over <= 1e-9].max(initial=-np.inf))
+        least = min(least, float(over.min()))
+    return best / len(worth), least
 
 
 def drawn(seed, rows=25):
@@ -54,31 +55,62 @@ def drawn(seed, rows=25):
     return cuts, rng.standard_normal((rows, actions)), use if seed % 3 else np.tile(np.arange(1.0 * actions), (rows, 1))
 
 
+def limits_of(seed, worth, use):
+    """A budget, a parity of groups, and a floor in every group."""
+    rng, rows = np.random.default_rng(seed), len(worth)
+    groups = np.arange(rows) % 3
+    floors = np.diag(rows / np.bincount(groups))
+    return (
+        Resource.budget(use, rng.uniform(0.0, 1.0)),
+        Resource.parity(use, groups, rng.uniform(0.05, 0.4)),
+        Resource.of_groups(-rng.random(worth.shape), groups, floors, -np.full(3, rng.uniform(0.2, 0.55))),
+    )
+
+
 @for_each("seed", range(24))
 def test_the_search_is_exact(seed):
     cuts, worth, use = drawn(seed)
-    limit, rows = np.random.default_rng(seed).uniform(0.0, 1.0), np.arange(len(worth))
-    for depth in (1, 2):
-        for most, each in ((limit, use), (0.0, np.zeros_like(use))):
-            tree, best = best_tree(cuts, worth, each, most, depth), brute(cuts, worth, each, most, depth)
-            if tree is None:
-                assert best == -np.inf
+    rows, limits = np.arange(len(worth)), limits_of(seed, worth, use)
+    for count in range(4):
+        some = [*limits[:count], Resource.budget(np.zeros_like(worth[:1]), 0.0)]
+        for depth in (1, 2):
+            found, (best, least) = best_tree(cuts, worth, some, depth), brute(cuts, worth, some, depth)
+            actions = cuts.actions(found.tree)
+            over = np.concatenate([np.maximum(z.used(actions) / len(rows) - z.most, 0.0) for z in some])
+            assert found.beyond == pytest.approx(over, abs=1e-9)
+            if best == -np.inf:
+                nearest = best_tree(cuts, 0.0 * worth, some, depth).beyond
+                assert (nearest / np.concatenate([z.units for z in some])).sum() == pytest.approx(least, abs=1e-9)
                 continue
-            actions = cuts.actions(tree)
-            assert abs(worth[rows, actions].mean() - best) <= 1e-9
-            assert each[rows, actions].mean() <= most + 1e-9
+            assert found.worth == pytest.approx(worth[rows, actions].mean())
+            assert found.worth == found.bound == pytest.approx(best, abs=1e-9)
+            assert over.max() <= 1e-9
+
+
+@for_each("seed", range(6))
+def test_a_search_that_is_cut_short_states_a_bound(seed):
+    cuts, worth, use = drawn(seed, rows=100)
+    limits = [Resource.budget(use, 0.3), Resource.parity(use, np.arange(100) % 3, 0.1)]
+    best = best_tree(cuts, worth, limits, 2).worth
+    short = best_tree(cuts, worth, limits, 2, pairs=3.0)
+    assert short.worth <= best <= short.bound
+    assert short.worth == best or not short.complete
 
 
 @for_each("seed", range(6))
 def test_neither_order_nor_units_change_a_tree(seed):
     cuts, worth, use = drawn(seed, rows=200)
-    assert best_tree(cuts, 1e6 * worth, 0.01 * use, 0.004, 2) == best_tree(cuts, worth, use, 0.4, 2)
     rng = np.random.default_rng(seed)
+    groups = rng.integers(0, 3, 200)
+    for each in ([], [Resource.parity(use, groups, 0.2)]):
+        scaled = [replace(z, use=0.01 * z.use, most=0.01 * z.most, units=0.01 * z.units) for z in each]
+        one = best_tree(cuts, 1e6 * worth, [Resource.budget(0.01 * use, 0.004), *scaled], 2)
+        assert one.tree == best_tree(cuts, worth, [Resource.budget(use, 0.4), *each], 2).tree
     x = rng.integers(0, 2, (100, 2)) * 1.0
     pairs = np.repeat(rng.standard_normal((100, 2)) + 3.0 * (x.mean(1, keepdims=True) - 0.5) * [0.0, 1.0], 2, 0)
     for order in (rng.permutation(200) for _ in range(9)):  # y has other rows than x, whose sums are the same
         cuts = Cuts.of({"x": x.ravel()[order], "y": x[:, ::-1].ravel()[order]}, 4)
-        assert best_tree(cuts, pairs[order], NO_USE, 0.0, 1) == Branch(0, 0, 1)
+        assert best_tree(cuts, pairs[order], [], 1).tree == Branch(0, 0, 1)
 
 
 def test_a_feature_in_other_units_is_cut_at_the_same_rows():
@@ -97,9 +129,9 @@ def test_of_equal_trees_that_with_fewer_cuts_comes_first_then_the_first_feature_
     x = np.repeat([1.0, 2.0, 3.0, 4.0], 5)
     worth = np.stack([np.zeros(20), np.repeat([-1.0, 0.0, 0.0, 1.0], 5)], 1)
     cuts = Cuts.of({"b": x, "a": x}, 8)
-    assert best_tree(cuts, worth, NO_USE, 0.0, 2) == best_tree(cuts, worth, NO_USE, 0.0, 1) == Branch(0, 0, 1)
+    assert best_tree(cuts, worth, [], 2).tree == best_tree(cuts, worth, [], 1).tree == Branch(0, 0, 1)
     assert cuts.rule(Branch(0, 0, 1), ("none", "mail")) == "none where b < 2; else mail"
-    assert best_tree(cuts, 0.0 * worth, NO_USE, 0.0, 2) == 0
+    assert best_tree(cuts, 0.0 * worth, [], 2).tree == 0
 
 
 NAMES = [
@@ -165,13 +197,29 @@ def test_the_rule_keeps_to_the_budget_in_the_log_and_can_be_valued(log, found):
     assert leaves > found.learned.value.value  # chosen where it is high by chance
 
 
+def test_the_rule_keeps_to_all_limits_and_says_which_cannot_be_kept(log):
+    limits = Budget("cents", rate=0.5), Parity("cents", by="area", tolerance=0.02), Floor("sale", rate=0.3)
+    free, within = (replace(log, problem=problem(subject_to=z)) for z in (limits[:1], limits))
+    plain, learned = rules(free, cuts=16), rules(within, cuts=16)
+    (first, _), (even, sold) = (value(within, rules=[z.rule]).policies[-1].kept[1:] for z in (plain, learned))
+    assert first.used.value > 0.1
+    assert even.used.value <= 0.02 * (1.0 + 1e-9)
+    assert sold.used.value >= 0.3
+    assert [p.policy for p in learned.values.policies][-2] == "targeted, all limits"
+    assert plain.values.policies[-2].policy == "targeted, cents 0.5"
+    assert not [note for note in learned.notes if "compare" in note]
+    floors = Budget("cents", rate=0.5), Floor("sale", rate=0.5)
+    with pytest.raises(InfeasibleProblem, match=r"^no rule of depth 2 .* misses sale per case, at least 0.5, by 0\.07"):
+        rules(replace(log, problem=problem(subject_to=floors)), cuts=16)
+
+
 def test_what_being_readable_costs_is_a_difference_by_pairs(found):
-    plan = next(p for p in found.values.policies if p.policy == "targeted, cents 0.4")
+    plan = next(p for p in found.values.policies if p.policy == "targeted, all limits")
     assert found.price.value == pytest.approx(plan.value.value - found.learned.value.value)
     assert found.price.se < np.hypot(plan.value.se, found.learned.value.se)
     assert {p.policy for p in found.values.policies} == {
         *("as logged", "all none", "only small, cents 0.4", "only large, cents 0.4"),
-        *("targeted, cents 0.4", "a rule of depth 2"),
+        *("targeted, all limits", "a rule of depth 2"),
     }
 
 
@@ -188,7 +236,8 @@ def test_a_rule_has_not_seen_the_fold_in_which_it_is_valued(log, found):
 
 
 def test_its_value_is_that_of_the_rules_of_folds_with_the_error_that_these_have_in_common():
-    log, policy = draw(900, 6).evidence, np.zeros((900, 3))
+    stated = problem(subject_to=problem().subject_to[:1])
+    log, policy = draw(900, 6, stated=stated).evidence, np.zeros((900, 3))
     learned = rules(log, cuts=8)
     for rule, mine in zip(learned.by_fold, members_of(np.arange(900), 5, 0), strict=True):
         policy[mine] = policy_of(rule, log)[mine]
@@ -226,10 +275,11 @@ def test_what_cannot_be_asked_is_said(log):
         ({"cuts": 0}, "cuts: expected a whole number of at least 1"),
         ({"log": replace(log, columns={})}, r"drawn.toml: features: expected at least one, .* got none"),
         ({"log": replace(log, problem=fair)}, "drawn.toml: maximize: expected a weighted sum"),
-        ({"log": replace(log, problem=dear)}, "drawn.toml: budget: expected at least 0.172787 per case, .* got 0.1"),
     ):
         with pytest.raises(InvalidInput, match=message):
             rules(**{"log": log} | asked)
+    with pytest.raises(InfeasibleProblem, match=r"no rule of depth 2 .* the budget of sale, by 0\.0727\d+ per case"):
+        rules(replace(log, problem=dear))
 
 
 def test_the_command_prints_a_rule_that_value_reads(files, tmp_path, capsys):  # noqa: F811

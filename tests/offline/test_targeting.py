@@ -134,6 +134,21 @@ def test_levels_of_the_planned_policy_use_its_budget(tmp_path):
     assert young.actions[1] > 0.5 > 0.1 > old.actions[1]
 
 
+def test_the_policy_keeps_to_all_limits_and_says_which_feature_it_needs_for_them(tmp_path):
+    parity = 'parity = [{ outcome = "post", by = "town", tolerance = 0.02 }]\n'
+    found = for_whom(read(tmp_path, more=BUDGET + parity))
+    assert found.policy == "targeted, all limits"
+    towns = {z.level: z.actions[1] for z in found.levels if z.feature == "town"}
+    assert towns == pytest.approx({"A": 0.27, "B": 0.25, "C": 0.23}, abs=0.02)
+    assert max(towns.values()) > 0.265  # without the parity, town A has nearly all letters
+    assert sum(z.share * z.actions[1] for z in found.levels if z.feature == "age") == pytest.approx(0.25)
+    floor = 'floor = [{ outcome = "sale", rate = 0.38 }]\n'
+    needed = for_whom(read(tmp_path, more=BUDGET + floor))
+    assert [z.feature for z in needed.adds] == ["town", "noise"]
+    (note,) = (z for z in needed.notes if "cannot be told" in z)
+    assert note.startswith("what age adds cannot be told: without it, no plan keeps to the budget of post")
+
+
 def test_without_a_budget_every_row_gets_the_best(tmp_path):
     log = read(tmp_path, more="")
     found = for_whom(log)

@@ -15,17 +15,15 @@ from evenhand.offline.plans.allocation import Resource, allocate
 from evenhand.offline.plans.fold_plans import Crossed, fixed_limits, program
 from evenhand.offline.plans.limits import Bound
 from evenhand.offline.plans.planned_policies import ProgramPlan
+from evenhand.offline.policies import policies_of
 from evenhand.problem import Budget, Floor, Outcome, Parity
 from tests.offline.curve_coverage import drawn, means
 from tests.offline.logs import COSTS, draw, problem
 from tests.offline.test_limits import by_highs
 
 PAPER = np.array([0.0, 0.2, 1.0])
-OUTCOMES = (
-    Outcome("sale"),
-    Outcome("cents", known={"small": 1.0, "large": 2.0}),
-    Outcome("paper", known={"large": 1.0, "small": 0.2}),
-)
+KNOWN = {"cents": {"small": 1.0, "large": 2.0}, "paper": {"large": 1.0, "small": 0.2}}
+OUTCOMES = (Outcome("sale"), *(Outcome(name, known=known) for name, known in KNOWN.items()))
 LIMITS = (Budget("cents", rate=0.5), Budget("paper", rate=0.14), Floor("visit", rate=0.31))
 
 
@@ -192,6 +190,20 @@ def test_a_cost_is_minimised_for_a_stated_volume():
     assert plan.value.value == pytest.approx(-own.of(COSTS[None]).mean())
     (told,) = (note for note in found.notes if note.startswith("one more unit of a limit"))
     assert re.search(r"so much .*: [.0-9]+ for sale per case, at least 0.4$", told)
+
+
+def test_a_plan_within_all_limits_is_the_same_in_other_units():
+    plans = []
+    for sales, money in ((1.0, 1.0), (1000.0, 1.0), (1.0, 1e-4), (1000.0, 1e-4)):
+        known = {name: {k: money * z for k, z in known.items()} for name, known in KNOWN.items()}
+        outcomes = Outcome("sale", high=sales), *(Outcome(name, known=z) for name, z in known.items())
+        limits = Budget("cents", rate=0.5 * money), Budget("paper", rate=0.14 * money)
+        limits = *limits, Parity("cents", by="area", tolerance=0.05 * money), Floor("sale", rate=0.3 * sales)
+        log = draw(900, 8, stated=problem(outcomes=outcomes, subject_to=limits)).evidence
+        found = policies_of(Crossed(replace(log, outcomes=sales * log.outcomes), 3, 0))
+        plans.append(found.policies["targeted, all limits"])
+    for other in plans[1:]:
+        assert other == pytest.approx(plans[0], abs=1e-6)
 
 
 def test_fair_lines_and_targeted_ones_keep_to_a_second_budget():

@@ -45,9 +45,9 @@ error, and the paired differences of cases. The problem file needs a budget, suc
 """
 RULES = """\
 Which rule that people can read and check is the best? A tree of depth 2 has up to four kinds of cases, each with an
-action, and keeps to the budget of the file. The search is exact; the value of the rule is that of rules which are
-learned from a part of the log each and valued on the rest. Beside it are what was logged, single actions and the
-targeted policy, and so what being readable costs:
+action, and keeps to the limits of the file on averages, such as budgets, floors and parities. The search is exact; the
+value of the rule is that of rules which are learned from a part of the log each and valued on the rest. Beside it are
+what was logged, single actions and the targeted policy, and so what being readable costs:
 
   evenhand rules LOG.csv --problem PROBLEM.toml --depth 2
 
@@ -111,7 +111,7 @@ def _add_value(commands: Commands) -> None:
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
     add_name(value, "such a store")
     value.add_argument("--for-whom", action="store_true",
-                       help="also show who gets what under the targeted policy, "
+                       help="also show who gets what under the targeted policy within all limits, "
                        "and how much each feature adds")  # fmt: skip
 
 

@@ -144,11 +144,17 @@ def policies_of(crossed: Crossed) -> Unasked:
             found = _planned(crossed, found, name, best([limit.rate]), limit.outcome)
     elif not crossed.aim.linear:
         found = _planned(crossed, found, f"{TARGETED}, no budget", best([0.0]), None)
-    if not others:
-        return found
-    rate, outcome = ([0.0], None) if limit is None else ([limit.rate], limit.outcome)
-    planner = program(fixed_limits(evidence, others), outcome, rate)
-    return _planned(crossed, found, f"{TARGETED}, all limits", planner, outcome)
+    return _planned(crossed, found, *within_all(evidence)) if others else found
+
+
+def within_all(evidence: Evidence) -> tuple[str, Planner, str | None]:
+    """Return the name of the targeted policy within all limits, how it is planned, and what the first budget limits."""
+    limit = limit_of(evidence)
+    rate, outcome = (0.0, None) if limit is None else (limit.rate, limit.outcome)
+    if others := others_of(evidence, limit):
+        return f"{TARGETED}, all limits", program(fixed_limits(evidence, others), outcome, [rate]), outcome
+    name = "no budget" if limit is None else f"{limit.outcome} {amount(limit.rate)}"
+    return f"{TARGETED}, {name}", best([rate]), outcome
 
 
 def _planned(crossed: Crossed, found: Unasked, name: str, planner: Planner, outcome: str | None) -> Unasked:

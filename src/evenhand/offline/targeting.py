@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.texts import amount
@@ -20,13 +20,12 @@ from evenhand.logs.clusters import Clusters
 from evenhand.logs.dates import written
 from evenhand.logs.problem_file import Stated
 from evenhand.offline.cautions import Doubt, doubts
-from evenhand.offline.curve_policies import TARGETED, Limit, limit_of
+from evenhand.offline.curve_policies import limit_of, others_of
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.plans.fold_plans import Crossed, Fold, Plans, best
-from evenhand.offline.plans.frontier import Point
+from evenhand.offline.plans.fold_plans import Crossed, Plans
 from evenhand.offline.plans.objectives import Aim
-from evenhand.offline.plans.planned_policies import Planned
+from evenhand.offline.policies import within_all
 from evenhand.offline.results import Counted, LogResult, in_band, interval, reaches, told
 from evenhand.offline.scores import Estimate, blocks, reach
 from evenhand.report import charts
@@ -188,7 +187,7 @@ WHO = (
     "Numbers are in bands of about equally many cases."
 )
 ADDS = (
-    "What the policy is worth beyond one that is planned without the feature, at the same budget and by pairs of "
+    "What the policy is worth beyond one that is planned without the feature, within the same limits and by pairs of "
     "cases. Features that say the same thing stand in for each other, so that each alone may add nothing."
 )
 MODELS = (
@@ -319,7 +318,7 @@ def for_whom(
     of the mean of the differences of their influence functions, with what folds have in common. Rows that are worth the
     same are taken by chance.
 
-    Policy: the targeted one at the budget of the file if there is one, else the best for every row.
+    Policy: the targeted one within all limits of the file, which is the best for every row if there are none.
 
     Args:
         log: a CSV file, or what `Evidence.read` returns.
@@ -327,7 +326,9 @@ def for_whom(
         folds, seed, model: as for `curve`.
 
     Raises:
-        InvalidInput: a key, column or argument is wrong; or the evidence does not say which features are whose.
+        InvalidInput: a key, column or argument is wrong; or the evidence does not say which features are whose; or the
+            budget does not pay for the cheapest actions.
+        InfeasibleProblem: no plan keeps to all limits; the message names those that exclude each other.
 
     >>> from evenhand.offline import from_bandit_feedback
     >>> likes, sent = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (50, 1)).T
@@ -342,20 +343,23 @@ def for_whom(
     check_seed(seed)
     if evidence.coding is None:
         raise InvalidInput("log", "one that was read by a problem file, which says whose the features are", "another")
-    limit = limit_of(evidence)
+    policy, _, outcome = within_all(evidence)
     crossed = Crossed(evidence, folds, seed, model)
     worth = replace(Aim.summed(evidence.worth(crossed.tables)), clusters=evidence.clusters)
-    cost = crossed.cost(None if limit is None else limit.outcome)
-    whole = _plans(crossed, limit, worth)
+    cost, whole = crossed.cost(outcome), _plans(crossed, worth)
     first, lottery = worth.at(whole.own, cost, whole.totals), whole.own.probabilities(len(evidence.names))
-    doubt = doubts(evidence, {TARGETED: lottery})[TARGETED]
+    doubt = doubts(evidence, {policy: lottery})[policy]
     first = first.guess(False) if doubt.any else first
-    adds, sums = [], []
+    adds, sums, notes = list[Added](), list[Floats](), list[str]()
     with Work("leaving out", "feature") as work:
         for feature, columns in work.each(evidence.coding.of_column.items()):
             if columns:
                 less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
-                plans = _plans(Crossed(less, folds, seed, model), limit, worth)
+                try:
+                    plans = _plans(Crossed(less, folds, seed, model), worth)
+                except InfeasibleProblem as error:
+                    notes.append(f"what {feature} adds cannot be told: without it, {error}")
+                    continue
                 other = worth.at(plans.own, cost, plans.totals)
                 added = first.average.less(other.average)
                 adds.append(Added(feature, added.estimate))
@@ -364,7 +368,7 @@ def for_whom(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        policy=f"{TARGETED}, " + ("no budget" if limit is None else f"{limit.outcome} {amount(limit.rate)}"),
+        policy=policy,
         actions=evidence.names,
         levels=tuple(levels_of(evidence.columns, lottery, () if evidence.spec is None else evidence.spec.dates)),
         adds=tuple(sorted(adds, key=lambda z: -z.value.value)),
@@ -376,24 +380,19 @@ def for_whom(
         folds=folds,
         seed=seed,
         checks=evidence.checks,
-        notes=(*evidence.left_out, *evidence.notes),
+        notes=(*evidence.left_out, *evidence.notes, *notes),
     )
 
 
-def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:
-    """Plan within the budget of the problem, if it has one, and measure how folds move the worth.
+def _plans(crossed: Crossed, worth: Aim) -> Plans:
+    """Plan within the limits of the problem, and measure how folds move the worth.
 
     Raises:
-        InvalidInput: the budget does not pay for the cheapest actions.
+        InvalidInput, InfeasibleProblem: as for `for_whom`.
     """
-    scores = [table.scores for table in worth.dealt(crossed.rows).tables]
-    if limit is None:
-        return next(crossed.plans(_best_actions, None, scores))
-    least = crossed.least(limit.outcome)
-    if limit.rate < least:
-        raise InvalidInput("budget", f"at least {amount(least, 6)} per case, what the cheapest cost", limit.rate)
-    return next(crossed.plans(best([limit.rate]), limit.outcome, scores))
-
-
-def _best_actions(fold: Fold) -> Iterator[Planned]:
-    yield Point(fold.aim.worth.argmax(1).astype(np.int32), -1, 0, 0.0, 0.0)
+    limit, (_, planner, outcome) = limit_of(crossed.evidence), within_all(crossed.evidence)
+    if limit is not None and not others_of(crossed.evidence, limit):
+        least = crossed.least(limit.outcome)
+        if limit.rate < least:
+            raise InvalidInput("budget", f"at least {amount(least, 6)} per case, what the cheapest cost", limit.rate)
+    return next(crossed.plans(planner, outcome, [table.scores for table in worth.dealt(crossed.rows).tables]))

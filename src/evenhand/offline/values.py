@@ -157,7 +157,8 @@ def value(
     """Estimate the values of fixed policies from a randomised log.
 
     Equation: V(pi) = mean_i [sum_a pi(a | x_i) q_i(a) + pi(a_i | x_i) / p_i (y_i - q_i(a_i))]; the standard error is
-    that of the mean of its terms. That of the targeted policy has what folds have in common as well, as in `curve`.
+    that of the mean of its terms. That of targeted policies has what folds have in common as well, as in `curve`; where
+    their limits bind counts as given, while `curve` has an offset for it.
     Other estimators are stated beside it.
 
     A policy that plays what was never logged has a value that is a guess, without an error, and bounds: outcomes that

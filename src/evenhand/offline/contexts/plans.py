@@ -244,6 +244,12 @@ def plan(problem: Problem, contexts: Any, *, gap: float = 1e-6, seed: int = 0) -
     Sums are added in the order of files or partitions, so that nothing depends on who computes them. The limits of a
     plan are kept to rounding; groups have the shares that they have among the contexts.
 
+    Plans of `value`, `curve` and `assign` are within the same limits, over cases in memory. Theirs are exact, with
+    lotteries in a few cases; this one is within `gap` of the optimum, and its price vectors also decide about other
+    contexts. Theirs are by models of a log, whose scores state their value with an error; this one is given
+    predictions, by which its value is, without an error. What no plan keeps, such as limits in spans of time, is a note
+    there and is refused here, as are groups of actions.
+
     Args:
         problem: with a weighted sum as its objective, constraints on averages, and a play per round. Budgets hold per
             context: the total over the horizon.

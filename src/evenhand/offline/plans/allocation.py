@@ -23,7 +23,8 @@ _STEPS = 30  # passes of Newton's method at each
 _PENALTIES = (1e4, 1e8)  # for a unit beyond a limit: of the largest worth, for the largest use of one case
 _PASSES = 40
 _EXACT = 1e-11  # of the largest worth, per case: how far the optimum may be away
-_MORE = 1e-6  # of the largest use of a case, beyond limits: so that prices are those of more, also of nothing
+_MORE = 1e-6  # of the largest use of a case, beyond limits, before lotteries are cut back: prices are those of more
+_BINDING = 1e-4  # of that, within which a limit binds
 _WITHIN = 1e-9  # of the largest use, per case: sums are rounded
 _SWEEPS = 10  # over the cases with a lottery, for whole actions that keep to the limits
 
@@ -151,6 +152,12 @@ class Allocation(NamedTuple):
     lotteries: Floats  # (L,A)
     beyond: float = 0.0  # the largest use beyond a limit, in units of one case; inf if prices prove that all exceed one
 
+    def of(self, table: Floats) -> Floats:
+        """Return the value of every case in a table of actions, a mean where it has a lottery, `(N or 1,A)->(N)`."""
+        own = np.asarray(table[np.arange(len(self.actions)) % len(table), self.actions])
+        own[self.split] = (self.lotteries * table[self.split % len(table)]).sum(1)
+        return own
+
 
 def allocate(
     worth: Floats,
@@ -168,8 +175,9 @@ def allocate(
     not the best at these, a program with more cases is solved. At the end no case has a better action at the prices of
     the program, so its optimum is that of the whole list, by duality.
 
-    At most as many cases as limits bind have a lottery of several actions. Each gets one of these, so that no limit is
-    exceeded or, where that is not possible, by the least part of what one case uses. One budget is kept.
+    At most as many cases as limits bind have a lottery of several actions; with these, no limit is exceeded. Each case
+    gets one of them, so that no limit is exceeded or, where that is not possible, by the least part of what one case
+    uses. One budget is kept.
 
     Args:
         worth: `(N,A)`.
@@ -247,7 +255,29 @@ def _sift(
         prices, free = at.prices, 2 * free
     value = at.value + float(worth[given, best[given]].sum())
     best[rows] = at.actions
-    return at._replace(actions=best, value=value / count, split=rows[at.split])
+    return _cut_back(at._replace(actions=best, value=value / count, split=rows[at.split]), resources)
+
+
+def _cut_back(found: Allocation, resources: Sequence[Resource]) -> Allocation:
+    """Change lotteries by as little as keeps a plan to limits that it exceeds by rounding, or by what prices need.
+
+    Equation: min sum dp^2 s.t. u_m . dp = -o_m, sum_a dp_ia = 0 of the actions that lotteries have, where o_m is the
+    use beyond each limit that binds.
+    """
+    units, count = np.concatenate([z.units for z in resources]), len(found.actions)
+    used = np.concatenate([z.summed(found.of(z.use)) - count * z.most for z in resources]) / units
+    binding = np.abs(used) <= _BINDING + _WITHIN * count
+    if not (len(found.split) and binding.any()):
+        return found
+    cases, played = np.nonzero(found.lotteries > 0.0)
+    shape, some = found.lotteries.shape, [z.of(found.split) for z in resources]
+    uses = np.concatenate([np.broadcast_to(z.uses(), (len(z.most), *shape)) for z in some]) / units[:, None, None]
+    rows = np.concatenate([uses[binding][:, cases, played], cases == np.arange(len(found.split))[:, None]])
+    change = np.concatenate([-np.maximum(used[binding], 0.0), np.zeros(len(found.split))])
+    lotteries = found.lotteries.copy()
+    lotteries[cases, played] += np.linalg.lstsq(rows, change, rcond=None)[0]
+    lotteries = np.maximum(lotteries, 0.0)
+    return found._replace(lotteries=lotteries / lotteries.sum(1, keepdims=True))
 
 
 def _exclude(worth: Floats, paid: Floats, resources: Sequence[Resource], prices: tuple[Floats, ...]) -> bool:

@@ -441,18 +441,7 @@ def even(budgets: Sequence[float], groups: Ints, tolerance: float) -> Planner:
 
 def fixed_limits(evidence: Evidence, demands: Sequence[Statement]) -> Fixed:
     """Return the limits of constraints in a fold, by predictions."""
-    p = evidence.problem
-
-    def limits(fold: Fold) -> list[Bound]:
-        some, found = Population.of(evidence, fold.tables, fold.rows), list[Bound]()
-        for s in demands:
-            if s.outcome in p.names and s.spends:
-                found.append(budget_of(str(s.outcome), fold.tables[str(s.outcome)].predicted, s.total / p.horizon))
-            else:
-                found += bounds_of(evidence, [s], some)
-        return found
-
-    return limits
+    return lambda fold: [*bounds_of(evidence, demands, Population.of(evidence, fold.tables, fold.rows))]
 
 
 def parity(fixed: Fixed, groups: Ints, tolerance: float) -> Fixed:

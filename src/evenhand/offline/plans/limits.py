@@ -12,9 +12,12 @@ from evenhand.core.errors import InfeasibleProblem
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.plans.allocation import FREE, Allocation, Resource, allocate
+from evenhand.offline.plans.allocation import FREE, Allocation, Resource, allocate, net
 from evenhand.problem.constraints.statements import Statement
 from evenhand.problem.problem import Problem
+
+_STEPS = 100  # of prices that say by how much limits have to be exceeded
+_EXACT = 1e-7  # of the largest use of a case: how far that may be from the least
 
 
 class Demands(NamedTuple):
@@ -85,6 +88,10 @@ class Population(NamedTuple):
 def bounds_of(evidence: Evidence, demands: Iterable[Statement], some: Population) -> Iterator[Bound]:
     """Yield the limits of constraints on some cases."""
     for s in demands:
+        if s.spends and s.outcome in evidence.problem.names:
+            rate = s.total / evidence.problem.horizon
+            yield budget_of(str(s.outcome), some.tables[str(s.outcome)].predicted, rate)
+            continue
         label = label_of(s)
         yield from (Bound(label, resource) for resource in _resources(evidence, s, some))
 
@@ -137,24 +144,52 @@ def allocate_named(
 
 
 def conflict(worth: Floats, bounds: Sequence[Bound], order: Ints) -> str:
-    """Name limits that exclude each other, none of which could be left out of them, and what they would have to give.
-
-    Equation: a limit would have to be the least use that lotteries within the others have.
-    """
+    """Name limits that exclude each other, none of which could be left out, and what each would have to give."""
     mine, nothing = list(bounds), np.zeros_like(worth)
     for bound in bounds:
-        others = [one for one in mine if one is not bound]
-        if others and not _is_feasible(nothing, others, order):
-            mine = others
-    found = dict[str, str]()
-    for bound in mine:
-        one, text = bound.resource, bound.label
-        if len(one.most) == 1 and one.groups is None and one.most[0]:
-            use = np.ascontiguousarray(np.broadcast_to(one.use * one.factor[0, 0], worth.shape))
-            least = -allocate(-use, [other.resource for other in mine if other is not bound], order).value
-            text += f" ({amount(abs(least), 6)} per case is what the others allow)"
-        found[bound.label] = text
-    return " and ".join(found.values())
+        rest = [one for one in mine if one is not bound]
+        if rest and not _is_feasible(nothing, rest, order):
+            mine = rest
+    found = list[str]()
+    for label in dict.fromkeys(bound.label for bound in mine):
+        own, others = ([z.resource for z in mine if (z.label == label) == same] for same in (True, False))
+        least, most = _least_excess(nothing, own, others, order), np.concatenate([z.most for z in own])
+        alike = most[0] and (most == most[0]).all()
+        text = amount(abs(float(most[0]) + least), 6) if alike else f"{amount(least, 6)} more"
+        found.append(f"{label} ({text} per case is what the others allow)")
+    return " and ".join(found)
+
+
+def _least_excess(nothing: Floats, own: Sequence[Resource], others: Sequence[Resource], order: Ints) -> float:
+    """Return by how much limits have to be exceeded, at least one of them, by lotteries within others, `(N,A)->`.
+
+    Equation: min_p max_m (u_m(p) - b_m) over lotteries p within the others. At prices y of the own limits that add up
+    to 1, the lotteries with the least y . u are a bound from below; the best mixture of those found is one from above,
+    and has the next prices.
+    """
+    from scipy.optimize import linprog
+
+    ends, most = np.cumsum([len(z.most) for z in own])[:-1], np.concatenate([z.most for z in own])
+    size = float(np.concatenate([z.units for z in own]).max())
+    prices, found, above, below = np.full(len(most), 1.0 / len(most)), list[Floats](), np.inf, -np.inf
+    for _ in range(_STEPS):
+        paid = net(nothing, own, np.split(prices, ends))
+        plan = allocate(paid, others, order)
+        below = max(below, -plan.value - float(prices @ most))
+        found.append(np.concatenate([z.summed(plan.of(z.use)) for z in own]) / len(nothing) - most)
+        excess = np.column_stack([*found, -np.full(len(most), size)]) / size
+        mixed = linprog(
+            np.append(np.zeros(len(found)), 1.0),
+            A_ub=excess,
+            b_ub=np.zeros(len(most)),
+            A_eq=np.append(np.ones(len(found)), 0.0)[None],
+            b_eq=np.ones(1),
+            bounds=[(0.0, None)] * len(found) + [(None, None)],
+        )
+        above, prices = size * float(mixed.fun or 0.0), np.maximum(-mixed.ineqlin.marginals, 0.0)
+        if above - below <= _EXACT * size:
+            break
+    return above
 
 
 def _is_feasible(worth: Floats, bounds: Sequence[Bound], order: Ints) -> bool:

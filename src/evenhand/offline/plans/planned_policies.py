@@ -49,10 +49,7 @@ class ProgramPlan:
     bounds: Sequence[Bound]
 
     def of(self, table: Floats) -> Floats:
-        count, split = len(self.found.actions), self.found.split
-        own = np.asarray(table[np.arange(count) % len(table), self.found.actions])
-        own[split] = (self.found.lotteries * table[split % len(table)]).sum(1)
-        return own
+        return self.found.of(table)
 
     def total(self, table: Floats) -> float:
         return float(self.of(table).sum())

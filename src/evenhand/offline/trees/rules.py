@@ -1,4 +1,4 @@
-"""Rules that can be read: shallow trees within a budget, learned from scores of a log and valued by its folds."""
+"""Rules that can be read: shallow trees within limits, learned from scores of a log and valued by its folds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.texts import amount
@@ -17,16 +17,18 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, whole, writable
 from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
-from evenhand.offline.curve_policies import TARGETED, Limit, cheapest_of, limit_of, singles
+from evenhand.offline.curve_policies import Limit, cheapest_of, limit_of, singles
 from evenhand.offline.evidence import Evidence, Tables, evidence_of
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
-from evenhand.offline.plans.fold_plans import Crossed, best
+from evenhand.offline.plans.fold_plans import Crossed
 from evenhand.offline.plans.frontier import Point
+from evenhand.offline.plans.limits import Bound, Population, bounds_of, demands_of
 from evenhand.offline.plans.planned_policies import Once, Single
-from evenhand.offline.policies import fold_moves, moved_tables, targeted
+from evenhand.offline.policies import fold_moves, moved_tables, targeted, within_all
 from evenhand.offline.results import Counted
 from evenhand.offline.scores import Average
-from evenhand.offline.trees.search import Cuts, Tree, best_tree
+from evenhand.offline.trees.cuts import Cuts, Tree
+from evenhand.offline.trees.search import Found, best_tree
 from evenhand.offline.trees.table import Leaf, Rules
 from evenhand.offline.values import value_of
 from evenhand.report.charts import Step
@@ -35,7 +37,7 @@ from evenhand.report.quantities import objective_name
 DEEPEST, CUTS = 2, 64
 
 
-@named("X8", source="Zhou, Athey & Wager 2023, trees from doubly robust scores; within a budget, valued by folds: ours")
+@named("X8", source="Zhou, Athey & Wager 2023, trees from doubly robust scores; within limits, valued by folds: ours")
 def rules(
     log: Source | Evidence,
     problem: Stated | None = None,
@@ -49,14 +51,16 @@ def rules(
 ) -> Rules:
     """Learn the best rule that can be read from a randomised log, and estimate its value.
 
-    Equation: t = argmax mean_i g_i(t(x_i)) over trees t of a depth s.t. mean_i c_i(t(x_i)) <= B, with doubly robust
-    scores g and c, which for known costs are the costs. The search is exact among the cuts. The value is mean_i
-    g_i(t_k(x_i)), where t_k is learned from all folds but that of row i, by models that have not seen it either. So it
-    is that of rules which are learned from a part of the log, and is unbiased for these. Its standard error has what
-    folds have in common, as in `curve`.
+    Equation: t = argmax mean_i g_i(t(x_i)) over trees t of a depth s.t. mean_i c_i(t(x_i)) <= B for all budgets,
+    floors, ratios, parities and bounds of shares, also by group, with doubly robust scores g and c, which for known
+    costs are the costs. The search is exact among the cuts, unless its limits leave more pairs of subtrees than it
+    compares; a note then says how much more a tree could be worth. The value is mean_i g_i(t_k(x_i)), where t_k is
+    learned from all folds but that of row i, by models that have not seen it either. So it is that of rules which are
+    learned from a part of the log, and is unbiased for these. Its standard error has what folds have in common, as in
+    `curve`.
 
-    The first budget of the problem is kept in the log, as in `curve`; what the rule has of other constraints is stated.
-    Beside the rule are what was logged, every action for as many cases as the budget pays for, and the targeted policy.
+    Limits are kept in the log. Beside the rule are what was logged, every action for as many cases as the first budget
+    pays for, and the targeted policy within all limits.
 
     Args:
         log, problem, folds, model: as for `value`.
@@ -66,8 +70,8 @@ def rules(
         out: a folder for results.json, rules.parquet, report.html and rules.svg.
 
     Raises:
-        InvalidInput: an argument is wrong; there is no feature, or the objective is no weighted sum; or the budget is
-            below the cost of the cheapest rule.
+        InvalidInput: an argument is wrong; there is no feature, or the objective is no weighted sum.
+        InfeasibleProblem: no rule keeps to all limits; it names those that the nearest rule exceeds, and by how much.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -98,14 +102,14 @@ def rules(
         raise InvalidInput(f"{evidence.problem_file}: maximize", expected, evidence.problem.objective)
     out = None if out is None else writable(file("out", out))
     crossed, limit = Crossed(evidence, folds, seed, model), limit_of(evidence)
-    search = _Search(crossed, cuts, limit, depth)
-    (among, tree), (by_fold, totals) = search.whole(), search.by_fold()
-    rate, outcome = (0.0, None) if limit is None else (limit.rate, limit.outcome)
-    plan, plan_moves = next(targeted(crossed, best([rate]), outcome))
+    search = _Search(crossed, cuts, depth)
+    (among, found), (by_fold, totals) = search.whole(), search.by_fold()
+    tree, (target, planner, outcome) = found.tree, within_all(evidence)
+    plan, plan_moves = next(targeted(crossed, planner, outcome))
     each, own = np.eye(len(evidence.names)), np.empty(evidence.rows, np.int64)
     for (some, one), rows in zip(by_fold, crossed.rows.members, strict=True):
         own[rows] = some.actions(one)[rows]
-    policy, target = f"a rule of depth {depth}", _within(TARGETED, limit)
+    policy = f"a rule of depth {depth}"
     asked = _singles(crossed, limit) | {target: plan.probabilities(len(each)), policy: each[own]}
     values = value_of(crossed, asked, {target: plan_moves, policy: fold_moves(crossed, totals)}, (), ())
     leaves = tuple(search.leaves(among, tree))
@@ -127,7 +131,7 @@ def rules(
         folds=folds,
         seed=seed,
         checks=values.checks,
-        notes=(*values.notes, *_unplanned(evidence, limit)),
+        notes=(*values.notes, *_gap(found)),
     )
     if out is not None:
         result.write(out)
@@ -140,24 +144,29 @@ class _Search:
 
     crossed: Crossed
     cuts: int
-    limit: Limit | None
     depth: int
 
-    def whole(self) -> tuple[Cuts, Tree]:
+    def whole(self) -> tuple[Cuts, Found]:
         """Return the tree of the whole log, and the cuts among which it was found.
 
         Raises:
-            InvalidInput: the budget is below the cost of the cheapest rule.
+            InfeasibleProblem: no tree keeps to all limits.
         """
         rows = np.arange(self.crossed.evidence.rows)
-        worth, use = self._weighted(rows, *self._scores(self.crossed.tables, len(rows)))
-        cuts = self._cuts(rows)
-        found = self._best(cuts, worth, use)
-        if found is None:
-            least = self._cheapest(cuts, use)
-            cost = float(use[np.arange(len(use)), cuts.actions(least)].mean())
-            field, rate = f"{self.crossed.evidence.problem_file}: budget", self.limit.rate if self.limit else 0.0
-            raise InvalidInput(field, f"at least {amount(cost, 6)} per case, as the cheapest rule costs", amount(rate))
+        worth, bounds = self._program(rows, self.crossed.tables)
+        cuts, limits = self._cuts(rows), [bound.resource for bound in bounds]
+        found = best_tree(cuts, worth, limits, self.depth)
+        if found.beyond.any():
+            nearest = best_tree(cuts, np.zeros_like(worth), limits, self.depth)
+            ends, over = np.cumsum([len(z.most) for z in limits])[:-1], dict[str, float]()
+            for bound, beyond in zip(bounds, np.split(nearest.beyond, ends), strict=True):
+                over[bound.label] = max(over.get(bound.label, 0.0), float(beyond.max(initial=0.0)))
+            said = " and ".join(f"{label}, by {amount(z, 6)} per case" for label, z in over.items() if z)
+            if said:
+                no = "keeps" if nearest.complete else "was found that keeps"
+                raise InfeasibleProblem(f"no rule of depth {self.depth} {no} to all limits: the nearest misses {said}")
+            mean = float(worth[rows, cuts.actions(nearest.tree)].mean())
+            found = nearest._replace(worth=mean, bound=found.bound)  # of a search that was cut short
         return cuts, found
 
     def by_fold(self) -> tuple[list[tuple[Cuts, Tree]], Floats]:
@@ -195,49 +204,40 @@ class _Search:
         spec = self.crossed.evidence.spec
         return Cuts.of(self.crossed.evidence.columns, self.cuts, () if spec is None else spec.dates, rows)
 
-    def _parts(self, fold: int) -> dict[int, tuple[Floats, Floats]]:
-        """Return the worth and use of the rows of all other folds, by models that have not seen the fold either."""
-        crossed, found = self.crossed, {}
-        for k, rows in enumerate(crossed.rows.members):
-            if k != fold:
-                found[k] = self._scores(crossed.evidence.scores_apart(crossed.models, k, fold), len(rows))
-        return found
+    def _parts(self, fold: int) -> dict[int, Mapping[str, Tables]]:
+        """Return the tables of all other folds, by models that have not seen the fold either."""
+        crossed = self.crossed
+        others = (k for k in range(len(crossed.rows.members)) if k != fold)
+        return {k: crossed.evidence.scores_apart(crossed.models, k, fold) for k in others}
 
-    def _scores(self, tables: Mapping[str, Tables], rows: int) -> tuple[Floats, Floats]:
-        """Return the scores of the objective and of what the budget limits, 0 without one, `->(N,A),(N,A)`."""
-        worth = self.crossed.evidence.worth(tables, rows).scores
-        use = np.zeros((1, 1)) if self.limit is None else tables[self.limit.outcome].scores
-        return worth, np.broadcast_to(use, worth.shape)
-
-    def _weighted(self, rows: Ints, worth: Floats, use: Floats) -> tuple[Floats, Floats]:
-        """Multiply numbers of some rows by their weights, which are 1 on average among them."""
-        weights = self.crossed.evidence.clusters.weights
+    def _program(self, rows: Ints, tables: Mapping[str, Tables]) -> tuple[Floats, list[Bound]]:
+        """Return the worth of actions in some rows and the limits, by scores and weights, `(n)->(n,A)`."""
+        evidence = self.crossed.evidence
+        weights = evidence.clusters.weights
         own = np.ones((1, 1)) if weights is None else (weights[rows] / weights[rows].mean())[:, None]
-        return worth * own, use * own
+        demands, scored = demands_of(evidence.problem), {name: z.scores * own for name, z in tables.items()}
+        some = Population.of(evidence, {name: Tables(z, z) for name, z in scored.items()}, rows)
+        bounds = bounds_of(evidence, (*demands.budgets, *demands.averages), some)
+        return evidence.worth(tables, len(rows)).scores * own, list(bounds)
 
-    def _of(self, cuts: Cuts, parts: Mapping[int, tuple[Floats, Floats]], out: int) -> Tree:
-        """Return the tree of all parts but one, the cheapest tree if the budget is below its cost in these."""
+    def _of(self, cuts: Cuts, parts: Mapping[int, Mapping[str, Tables]], out: int) -> Tree:
+        """Return the tree of all parts but one; that which exceeds limits least, if none keeps to them in these."""
         kept = [k for k in parts if k != out]
-        rows = np.concatenate([self.crossed.rows.members[k] for k in kept])
-        worth, use = self._weighted(rows, *(np.concatenate([parts[k][i] for k in kept]) for i in range(2)))
-        own = replace(cuts, codes=cuts.codes[rows])
-        found = self._best(own, worth, use)
-        return self._cheapest(own, use) if found is None else found
-
-    def _best(self, cuts: Cuts, worth: Floats, use: Floats) -> Tree | None:
-        return best_tree(cuts, worth, use, 0.0 if self.limit is None else self.limit.rate, self.depth)
-
-    def _cheapest(self, cuts: Cuts, use: Floats) -> Tree:
-        found = best_tree(cuts, -use, np.zeros_like(use), 0.0, self.depth)
-        assert found is not None  # nothing is limited
-        return found
+        rows, tables = np.concatenate([self.crossed.rows.members[k] for k in kept]), dict[str, Tables]()
+        for name, first in parts[kept[0]].items():
+            each = [parts[k][name].scores for k in kept]
+            scores = first.scores if len(first.scores) == 1 else np.concatenate(each)
+            tables[name] = Tables(scores, scores)
+        worth, bounds = self._program(rows, tables)
+        limits = [bound.resource for bound in bounds]
+        return best_tree(replace(cuts, codes=cuts.codes[rows]), worth, limits, self.depth).tree
 
 
-def _unplanned(evidence: Evidence, limit: Limit | None) -> Iterator[str]:
-    """Say which constraints of the problem the search does not keep to."""
-    for s in evidence.problem.stated:
-        if limit is None or not s.spends or s.outcome != limit.outcome or s.by is not None:
-            yield f"the rule is not planned within: {s.constraint.label}"
+def _gap(found: Found) -> Iterator[str]:
+    """Say how far the rule may be from the best one, if the search was cut short."""
+    if found.bound > found.worth:
+        more = amount(found.bound - found.worth, 2)
+        yield f"limits leave too many rules to compare all: by scores, the best is worth at most {more} more per case"
 
 
 def _singles(crossed: Crossed, limit: Limit | None) -> dict[str, Floats]:
@@ -250,12 +250,9 @@ def _singles(crossed: Crossed, limit: Limit | None) -> dict[str, Floats]:
     for a, name in enumerate(evidence.names):
         everywhere = Once(Point(np.full(evidence.rows, a, np.int32), -1, 0, 0.0, 0.0))
         one = Single.within(limit.rate, start, everywhere, cost.predicted)
-        each[f"all {name}" if one.share == 1.0 else _within(f"only {name}", limit)] = one.probabilities(count)
+        part = f"only {name}, {limit.outcome} {amount(limit.rate)}"
+        each[f"all {name}" if one.share == 1.0 else part] = one.probabilities(count)
     return each
-
-
-def _within(name: str, limit: Limit | None) -> str:
-    return f"{name}, no budget" if limit is None else f"{name}, {limit.outcome} {amount(limit.rate)}"
 
 
 def _steps(tree: Tree, cuts: Cuts, leaves: Iterator[Leaf], depth: int = 0) -> Iterator[Step]:
