@@ -188,8 +188,8 @@ class Pace:
         so_far = _cumulated(state.decided)[:, np.searchsorted(self._edges, ends)]
         by = self._forecast(state, np.tile(ends, (len(so_far), 1)))
         present = self._edges[np.maximum(state.latest, 0)]
-        present = np.minimum(np.searchsorted(ends, present, "right"), len(ends) - 1) - 1
-        return CaseCounts(ends, np.diff(so_far, axis=1), np.diff(by, axis=1), present)
+        period = np.clip(np.searchsorted(ends, present, "right") - 1, 0, len(ends) - 2)
+        return CaseCounts(ends, np.diff(so_far, axis=1), np.diff(by, axis=1), period)
 
     def _expected_cases(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
         """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""

@@ -140,11 +140,10 @@ class Profile:
             days = np.where(over & ~begins, np.minimum(cycle - since, _SILENCE), 0)
             cases = np.where(whole, state.now.sum(1), 0.0)
             for i in range(int(days.max())):  # days without a case included
-                at = np.flatnonzero(i < days)
-                at = at, (since[at] + i) % _WEEK
-                came = cases[at[0]] if i == 0 else 0.0
+                of = np.flatnonzero(i < days)
+                day, came = (since[of] + i) % _WEEK, cases[of] * (i == 0)
                 for books, entry in ((state.days, came), (state.squares, came**2), (state.seen, 1.0)):
-                    books[at] = _FADE_WEEK * books[at] + entry
+                    books[of, day] = _FADE_WEEK * books[of, day] + entry
         state.first[begins] = np.where(cycle + self._before > 0.0, cycle + 1, 0)[begins]
         state.now[over] = 0.0
         state.present = np.where(over, cycle, state.present)
