@@ -28,9 +28,7 @@ def learned(cases, traffic, clock, replicas=1):
         Traffic(300, per="day", shape=tuple(range(1, 37))),
         Traffic(12, per="hour", shape=(0, 1, 2)),
         Traffic(900, per="week"),
-        Traffic(900, per="week", shape=(3, 2, 2, 2, 3, 1, 0)),
         Traffic(50, per=2.5),
-        Traffic(50, per=2.5, shape=(5, 1, 1)),
     ],
     ids=repr,
 )
@@ -44,10 +42,19 @@ def test_before_any_cycle_is_over_the_forecast_is_the_stated_one(traffic):
     np.testing.assert_allclose(level, exact[-1], rtol=1e-3)
 
 
+def test_what_is_certain_is_not_learned():
+    assert Profile.of(Traffic(300, per=1.0), DAYS) is not None
+    for traffic in (None, Traffic(300, per=1.0, trust=np.inf), Traffic(300, per=7.0, shape=(1, 2))):
+        assert Profile.of(traffic, DAYS) is None
+    assert Profile.of(Traffic(300, per="day", shape=(1, 2)), MONTH) is not None
+    assert Profile.of(Traffic(300, per="week", shape=(1, 2)), MONTH) is None
+
+
 def test_shares_are_those_of_two_shapes_by_their_probabilities():
     """The odds are a product over the cases, each predicted from the ones before it."""
     stated, cases = np.repeat((1.0, 3.0), 12) / 48, [0.02, 0.03, 0.55, 0.03, 0.97] * 4
-    profile, state = learned([*sorted(cases), 1.0], Traffic(9, per=1.0, shape=(1, 3)), DAYS)
+    clock = Clock.between("2026-11-23", "2026-12-23", 0)
+    profile, state = learned([*sorted(cases), 1.0], Traffic(9, per="day", shape=(1, 3)), clock)
     prior = (stated * 24 + 1.0) / 4.0
     odds, came = np.exp(-7.0), np.zeros(24)
     for time in cases:

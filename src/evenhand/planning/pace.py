@@ -53,8 +53,8 @@ class PaceState:
 class Pace:
     """States the use per round that every row may have, from its spans of time and a forecast of future cases.
 
-    The forecast has the profile that was learned (`planning.profile`), unless its trust is infinite, and its level is
-    corrected as `Traffic` says.
+    The forecast has the profile that was learned, where `planning.profile` learns one, and its level is corrected as
+    `Traffic` says.
 
     Equation: rate_j = min_s (allowance_s - used_s) / (n_s + waiting_s) over the spans s of row j that contain now, with
     n_s the future cases in the span and waiting_s its decided rounds that are not in used_s. A row without spans has
@@ -221,10 +221,7 @@ class Pace:
 
     @cached_property
     def _profile(self) -> Profile | None:
-        traffic = self.problem.traffic
-        if traffic is None or math.isinf(traffic.trust):
-            return None
-        return Profile(traffic=traffic, clock=self.problem.clock)
+        return Profile.of(self.problem.traffic, self.problem.clock)
 
     def _last(self, period: Ints, idle: Idle | None) -> Ints:
         """The last period of the same plan: itself, unless idle rows alone tell it from the next one, `()->()`."""

@@ -10,11 +10,10 @@ import numpy as np
 from scipy.special import expit, gammaln
 
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.problem.clock import Clock, Per
+from evenhand.problem.clock import Clock
 from evenhand.problem.traffic import Traffic
 
 _HOURS, _WEEK = 24, 7
-_LENGTHS = {"day": 1.0, "week": 7.0}
 _FADE = 6 / 7  # of the cases of earlier cycles, per cycle
 _FADE_WEEK = 3 / 4  # of those of a day of the week, per week
 _DOUBT = 0.5  # cases per part that the prior of another shape weighs as much as
@@ -42,8 +41,8 @@ class ProfileState:
 class Profile:
     """Divides the cases of a forecast over time, as far as those that came differ from its shape.
 
-    A cycle is a day of the calendar, or the period of the forecast if that has a shape or there are no dates. It has
-    24 parts or more, such that the stated shape is constant within each.
+    A cycle is a day of the calendar, or the period of the forecast if there are no dates. It has 24 parts or more, such
+    that the stated shape is constant within each.
 
     Equation: the share of part i is s_i + w ((d_i + n_i) / (d + n) - s_i), with s_i as stated, n_i the cases that came
     in finished cycles, each weighing 6/7 of the next one, d_i a prior of half a case per part, divided half as stated
@@ -69,6 +68,18 @@ class Profile:
 
     traffic: Traffic
     clock: Clock
+
+    @staticmethod
+    def of(traffic: Traffic | None, clock: Clock) -> Profile | None:
+        """Return the profile of a forecast that is not trusted without end, None for one that is, and for none.
+
+        A shape of a week, or of a period without dates, is believed: days differ by more than chance, so that a week
+        says little against it.
+        """
+        if traffic is None or math.isinf(traffic.trust):
+            return None
+        believed = traffic.shape and (clock.since is None or traffic.per not in ("hour", "day"))
+        return None if believed else Profile(traffic=traffic, clock=clock)
 
     def start(self, n_replicas: int) -> ProfileState:
         n, days = len(self._stated), _WEEK if self._daily else 0
@@ -153,23 +164,17 @@ class Profile:
         cycle, over = np.divmod(time + self._before, self._length)
         return cycle.astype(np.int64), over / self._length
 
-    @cached_property
-    def _per(self) -> Per:
-        """The length of a cycle."""
-        traffic = self.traffic
-        return "day" if self.clock.since and (traffic.per in ("hour", "day") or not traffic.shape) else traffic.per
-
     @property
     def _daily(self) -> bool:
-        return self._per == "day"
+        return self.clock.since is not None
 
     @cached_property
     def _length(self) -> float:
-        return _LENGTHS[self._per] if isinstance(self._per, str) else self._per
+        return 1.0 if self._daily else self.traffic.length
 
     @cached_property
     def _before(self) -> float:
-        return self.clock.phase(self._per)
+        return self.clock.phase("day") if self._daily else 0.0
 
     @cached_property
     def _stated(self) -> Floats:
@@ -177,6 +182,5 @@ class Profile:
         shape = self.traffic.shape or (1.0,)
         if self.traffic.per == "hour":
             shape *= _HOURS
-        parts = _HOURS * (_WEEK if self._per == "week" else 1)
-        each = np.repeat(shape, math.ceil(parts / len(shape)))
+        each = np.repeat(shape, math.ceil(_HOURS / len(shape)))
         return np.asarray(each / each.sum())

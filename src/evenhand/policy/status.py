@@ -62,7 +62,7 @@ class CasePeriod:
         """1 or -1 if cases are more or fewer than expected, by more than 20 % and 3 standard errors; 0 otherwise."""
         apart = self.came - self.expected
         beyond = abs(apart) > max(_PART * self.expected, _ERRORS * math.sqrt(self.expected))
-        return int(math.copysign(beyond and self.over, apart))
+        return int(math.copysign(beyond, apart))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,8 @@ class Traffic:
 
     Equation: the cases of the rest of a span are F (q + n) / (q + m), with F those of the forecast, n the cases that
     came in the last periods (`memory` of them), m those that the forecast had for this time, and q = `trust`. Plans
-    also learn how cases divide over a day and a week (`planning.profile`), unless the trust is infinite.
+    also learn how cases divide over a day and a week (`planning.profile`), unless the trust is infinite or a shape is
+    that of a week, or of a run without dates.
 
     Args:
         cases: expected in a period.
