@@ -3,6 +3,7 @@
 `python -m tests.profiles` prints a table of docs/spans.md; replicas and days may follow.
 """
 
+import math
 import sys
 from contextlib import nullcontext
 from datetime import date, timedelta
@@ -63,7 +64,7 @@ def by_day(cases: np.ndarray, days: int, forecast: Traffic) -> np.ndarray:
 def compare(world: str, replicas: int, days: int) -> list[np.ndarray]:
     """Days of a policy that does not learn the profile, of one that does, and of one that knows the hours.
 
-    The last day is left out, as all replicas have as many cases in all.
+    All replicas have as many cases in all; the day of the last case of the first one that has no more is the last.
     """
     hours, week, spread, level = WORLDS[world]
     drawn = [times(seed, days, HOURS[hours], week, spread) for seed in range(replicas)]
@@ -72,7 +73,7 @@ def compare(world: str, replicas: int, days: int) -> list[np.ndarray]:
     for learns, shape in ((False, ()), (True, ()), (True, HOURS[hours])):
         with nullcontext() if learns else patch.object(Pace, "_profile", None):
             forecast = Traffic(level * MEAN, per="day", shape=shape)
-            found.append(by_day(cases, days, forecast)[:, :-1])
+            found.append(by_day(cases, days, forecast)[:, : math.ceil(cases[-1].min())])
     return found
 
 
