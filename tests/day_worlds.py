@@ -52,9 +52,10 @@ def forecast(level: float = 1.0, trust: float = 100.0) -> Traffic:
 class Days:
     """The shop. At night a trait of customers is small, so that offers bring less."""
 
-    times: Floats
+    times: Floats  # of cases, or of the cases of every replica, (N, R)
     subject_to: tuple[Constraint, ...]
-    until: float | None = None
+    since: str | None = None
+    until: float | str | None = None
     traffic: Traffic | None = None
     horizon: int = 0
     luck: Luck | None = None
@@ -70,6 +71,7 @@ class Days:
             maximize="sale",
             subject_to=self.subject_to,
             horizon=self.horizon,
+            since=self.since,
             until=self.until,
             traffic=self.traffic,
         )
@@ -82,13 +84,13 @@ class Days:
         return replace(self, luck=Luck(seed=seed, replicas=replicas))
 
     def context(self, step: int) -> Context:
-        u, time = self.luck.uniform(Stream.CONTEXT, np.array([step]), 2), self.times[step]
+        u, time = self.luck.uniform(Stream.CONTEXT, np.array([step]), 2), np.atleast_1d(self.times[step])
         night = _by_hour(time) < 1.0
-        traits = np.column_stack([np.ones(len(u)), u[:, 0] * (0.4 if night else 1.0), u[:, 1]])
+        traits = np.column_stack([np.ones(len(u)), u[:, 0] * np.where(night, 0.4, 1.0), u[:, 1]])
         x = np.zeros((len(u), 4, 3, 3))
         x[:, np.arange(1, 4), np.arange(3)] = traits[:, None]
         groups = np.zeros((len(u), 1, 0), np.int64)
-        return Context(x.reshape(len(u), 4, 9), np.zeros((1, 4, 0)), groups, np.ones((1, 4), bool), np.array([time]))
+        return Context(x.reshape(len(u), 4, 9), np.zeros((1, 4, 0)), groups, np.ones((1, 4), bool), time)
 
     def means(self, context: Context) -> Floats:
         """Means of every candidate, `->(A,M)`."""

@@ -85,6 +85,7 @@ RUN = {
     "python -m tests.change_worlds changes": "400 2",
     "python -m tests.change_worlds logs": "100 2",
     "python -m tests.null_arms": "2 200",
+    "python -m tests.profiles": "2 4",
     "python -m tests.offline.coverage 2000": "python -m tests.offline.coverage 3",
     "python -m tests.offline.estimator_errors 200": 'python -m tests.offline.estimator_errors 2 "30 actions, 900 rows"',
     "python -m tests.offline.rule_values 400": "python -m tests.offline.rule_values 2 200",

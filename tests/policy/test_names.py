@@ -265,7 +265,7 @@ def test_every_policy_has_a_status_from_the_start(each):
     assert status.objective is None
     assert str(status).startswith("0 of ")
     shown = status.averages, status.accounts, status.standings, status.credits, status.held_out, status.prices
-    assert len(status.to_frame()) == sum(map(len, shown))
+    assert len(status.to_frame()) == sum(map(len, shown)) + len(status.traffic)
     with pytest.raises(InvalidInput, match="replica"):
         each.status(state, 2)
 

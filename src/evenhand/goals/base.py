@@ -14,6 +14,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Ask
 from evenhand.planning.growth import Appended
+from evenhand.planning.pace import CaseCounts
 from evenhand.problem.constraints.base import Constraint, Credit
 from evenhand.problem.rows import Frame, Rows
 from evenhand.problem.spans import Spans
@@ -127,6 +128,14 @@ class Foresees(Reads, Protocol):
 
     def outlook(self, state: Any, t: Floats) -> Floats:
         """The averages of its rows over the whole run by its plan after t rounds, NaN where it has none, `()->(d)`."""
+
+
+@runtime_checkable
+class Forecasts(Protocol):
+    """Follows a forecast of cases."""
+
+    def case_counts(self, state: Any) -> CaseCounts | None:
+        """The cases that came and those that are expected, by period of the forecast; None if none is stated."""
 
 
 @runtime_checkable

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.planning.profile import Profile, ProfileState
 from evenhand.problem.clock import earliest
 from evenhand.problem.problem import Problem
 from evenhand.problem.spans import Spans
@@ -19,6 +20,15 @@ from evenhand.problem.traffic import Traffic
 
 _SOON = 1.2  # times the rounds so far
 _SOFT = 0.6  # of the forecast count for a floor or an average, as a span cannot make up for it once it is over
+
+
+class CaseCounts(NamedTuple):
+    """The cases in the periods of a forecast, beside those that it expects at the level that is stated."""
+
+    ends: Floats  # (P+1,) of the periods
+    came: Floats  # (R, P)
+    expected: Floats  # (R, P)
+    present: Ints  # (R,) the period of the latest case
 
 
 class Idle(NamedTuple):
@@ -36,11 +46,15 @@ class PaceState:
     counted: Floats  # (R, d, P) rounds in these sums
     decided: Floats  # (R, P) decided rounds
     latest: Ints  # (R,) the period of the latest plan, -1 before
+    profile: ProfileState | None = None  # of the traffic, where it is learned
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pace:
     """States the use per round that every row may have, from its spans of time and a forecast of future cases.
+
+    The forecast has the profile that was learned, where `planning.profile` learns one, and its level is corrected as
+    `Traffic` says.
 
     Equation: rate_j = min_s (allowance_s - used_s) / (n_s + waiting_s) over the spans s of row j that contain now, with
     n_s the future cases in the span and waiting_s its decided rounds that are not in used_s. A row without spans has
@@ -63,6 +77,7 @@ class Pace:
             counted=np.zeros((n_replicas, d, periods)),
             decided=np.zeros((n_replicas, periods)),
             latest=np.full(n_replicas, -1),
+            profile=None if self._profile is None else self._profile.start(n_replicas),
         )
 
     @cached_property
@@ -92,6 +107,8 @@ class Pace:
             return np.zeros(len(decision.counted), bool)
         period, counts = self._period(decision.time), decision.counted > 0.0
         state.decided[np.arange(len(period)), period] += decision.counted
+        if self._profile is not None and state.profile is not None:
+            self._profile.enter(state.profile, decision.time, decision.counted)
         before, state.latest = state.latest, np.where(counts, period, state.latest)
         first = np.asarray(counts & (before != period))
         if first.any():
@@ -162,18 +179,38 @@ class Pace:
                 out[:, j] = np.where(inside, rate, np.inf).min(1) * self.problem.horizon / spans.most
         return out
 
+    def case_counts(self, state: PaceState) -> CaseCounts | None:
+        """The cases so far by period of the forecast; None unless the problem states one."""
+        clock, traffic = self.problem.clock, self.problem.traffic
+        if traffic is None:
+            return None
+        ends = np.concatenate([[0.0], traffic.edges(clock), [clock.last]])
+        so_far = _cumulated(state.decided)[:, np.searchsorted(self._edges, ends)]
+        by = self._forecast(state, np.tile(ends, (len(so_far), 1)))
+        present = self._edges[np.maximum(state.latest, 0)]
+        period = np.clip(np.searchsorted(ends, present, "right") - 1, 0, len(ends) - 2)
+        return CaseCounts(ends, np.diff(so_far, axis=1), np.diff(by, axis=1), period)
+
     def _expected_cases(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
         """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
-        clock, traffic, rest = self.problem.clock, self._traffic, to_come(self.problem, time, ends)
+        clock, traffic = self.problem.clock, self._traffic
         if traffic is None or math.isinf(traffic.trust):
-            return rest
-        now = traffic.expected(clock, time)
+            return to_come(self.problem, time, ends)
         since = np.maximum(traffic.begin(clock, time), 0.0)
-        so_far = np.concatenate([np.zeros((len(time), 1)), np.cumsum(state.decided, 1)], 1)
+        ends = np.broadcast_to(np.minimum(ends, clock.last), (len(time), len(ends)))
+        now, before, by = np.split(self._forecast(state, np.column_stack([time, since, ends])), [1, 2], axis=1)
+        so_far = _cumulated(state.decided)
         first = np.searchsorted(self._edges, since)
         came = so_far[:, -1] - so_far[np.arange(len(time)), np.minimum(first, so_far.shape[1] - 1)]
-        said = now - traffic.expected(clock, since)
-        return np.asarray(rest * ((traffic.trust + came) / (traffic.trust + said))[:, None])
+        level = (traffic.trust + came[:, None]) / (traffic.trust + (now - before))
+        return np.asarray(np.maximum(by - now, 0.0) * level)
+
+    def _forecast(self, state: PaceState, times: Floats) -> Floats:
+        """The cases from the start of the run up to some times, at the level of the forecast, `(n)->(n)`."""
+        if self._profile is None or state.profile is None:
+            assert self._traffic is not None  # as `_expected_cases` asks
+            return self._traffic.expected(self.problem.clock, times)
+        return self._profile.expected(state.profile, times)
 
     def _period(self, time: Floats) -> Ints:
         return np.clip(np.searchsorted(self._edges, time, "right") - 1, 0, len(self._edges) - 2)
@@ -181,6 +218,10 @@ class Pace:
     @cached_property
     def _traffic(self) -> Traffic | None:
         return traffic_of(self.problem)
+
+    @cached_property
+    def _profile(self) -> Profile | None:
+        return Profile.of(self.problem.traffic, self.problem.clock)
 
     def _last(self, period: Ints, idle: Idle | None) -> Ints:
         """The last period of the same plan: itself, unless idle rows alone tell it from the next one, `()->()`."""
@@ -206,6 +247,11 @@ class Pace:
     def _on_grid(self) -> list[tuple[int, Spans]]:
         """The rows with spans, in terms of these periods."""
         return [(j, s.on(self._edges)) for j, s in enumerate(self.spans) if s is not None]
+
+
+def _cumulated(z: Floats) -> Floats:
+    """Sums of the columns before each, and of all, `(n)->(n+1)`."""
+    return np.pad(np.cumsum(z, 1), ((0, 0), (1, 0)))
 
 
 def traffic_of(problem: Problem) -> Traffic | None:

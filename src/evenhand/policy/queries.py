@@ -18,6 +18,7 @@ from evenhand.goals.base import (
     Cancels,
     Compares,
     Estimates,
+    Forecasts,
     Foresees,
     Goal,
     Learns,
@@ -52,6 +53,7 @@ class Abilities(NamedTuple):
     estimates: list[tuple[int, Estimates]]
     planning: list[tuple[int, Plans]]
     foreseeing: list[tuple[int, Foresees]]
+    forecasts: tuple[int, Forecasts] | None
     learning: list[tuple[int, Learns]]
     watching: list[tuple[int, Watches]]
     cancelling: list[tuple[int, Cancels]]
@@ -78,6 +80,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         estimates=[(i, g) for i, g in places if has(g, Estimates) and g.on_estimates],
         planning=[(i, g) for i, g in places if has(g, Plans)],
         foreseeing=[(i, g) for i, g in places if has(g, Foresees)],
+        forecasts=next(((i, g) for i, g in places if has(g, Forecasts)), None),
         learning=[(i, g) for i, g in places if has(g, Learns)],
         watching=[(i, g) for i, g in places if has(g, Watches)],
         cancelling=[(i, g) for i, g in places if has(g, Cancels)],

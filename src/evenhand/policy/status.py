@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TINY = 1e-9  # of a total: rounding
+_ERRORS, _PART = 3.0, 0.2  # standard errors, and the part of a forecast, by which it is off
+_PERIODS = 14  # of a forecast that are shown
 _PAST, _NOW = 53, 7  # spans of an account that are over, and that contain the latest decision
 
 
@@ -39,6 +41,28 @@ class Use:
     used: float  # what is held included
     held: float  # for decisions in it whose outcomes are still to come
     over: bool  # whether the latest decision came after it
+
+
+@dataclass(frozen=True, kw_only=True)
+class CasePeriod:
+    """A period of the forecast of cases.
+
+    >>> CasePeriod(start="2026-12-14", end="2026-12-15", expected=100.0, came=131.0, over=True).off
+    1
+    """
+
+    start: str
+    end: str
+    expected: float  # at the stated level, divided as was learned
+    came: float
+    over: bool  # whether the latest case came after it
+
+    @property
+    def off(self) -> int:
+        """1 or -1 if cases are more or fewer than expected, by more than 20 % and 3 standard errors; 0 otherwise."""
+        apart = self.came - self.expected
+        beyond = abs(apart) > max(_PART * self.expected, _ERRORS * math.sqrt(self.expected))
+        return int(math.copysign(beyond, apart))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +104,7 @@ class Status:
         default_factory=dict
     )  # the rounds that were held out beside the others, by outcome
     credits: Mapping[str, float] = field(default_factory=dict)  # what is left of them, by constraint with one
+    traffic: tuple[CasePeriod, ...] = ()  # the latest periods of a stated forecast, at most 14
     notes: tuple[Note, ...] = ()  # what the model says of itself
     life: str = ""  # of a campaign that does not decide: who paused or ended it, when and why
 
@@ -116,6 +141,7 @@ class Status:
         for name, s in self.standings.items():
             missed = "" if s.kept or self.rounds <= self.waiting else f", {s.text}"  # unless nothing arrived
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
+        rows += [("traffic", z.start, f"{z.came:,.0f} cases of {z.expected:,.0f} expected") for z in self.traffic[-2:]]
         rows += [("credit", name, f"{amount(left)} left") for name, left in self.credits.items()]
         rows += [("holdout", c.name, c.text) for c in self.held_out.values()]
         rows += [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
@@ -137,6 +163,7 @@ class Status:
             lines.append({"what": "budget", "name": n, **numbers})
         for n, s in self.standings.items():
             lines.append({"what": "constraint", "name": n, "value": s.value, "limit": s.limit})
+        lines += [{"what": "traffic", "name": z.start, "value": z.came, "expected": z.expected} for z in self.traffic]
         lines += [{"what": "credit", "name": n, "left": x} for n, x in self.credits.items()]
         lines += [{"what": "holdout", "name": c.name, "value": c.difference} for c in self.held_out.values()]
         lines += [{"what": "price", "name": n, "value": x} for n, x in self.prices.items()]
@@ -252,6 +279,26 @@ def outlook(can: Abilities, state: PolicyState, replica: int) -> dict[str, float
     return found
 
 
+def case_periods(problem: Problem, can: Abilities, state: PolicyState, replica: int) -> tuple[CasePeriod, ...]:
+    """Return the latest periods of the forecast of cases, from the first one that was seen from its start."""
+    counts = None if can.forecasts is None else can.forecasts[1].case_counts(state.goals[can.forecasts[0]])
+    if counts is None:
+        return ()
+    came, last, written = counts.came[replica], int(counts.present[replica]), problem.clock.format
+    begun = int((came > 0.0).argmax())
+    first = min(max(begun + (begun > 0), last + 1 - _PERIODS), last)
+    return tuple(
+        CasePeriod(
+            start=written(float(counts.ends[i])),
+            end=written(float(counts.ends[i + 1])),
+            expected=float(counts.expected[replica, i]),
+            came=float(came[i]),
+            over=i < last,
+        )
+        for i in range(first, last + 1)
+    )
+
+
 def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, said: tuple[Note, ...] = ()) -> Status:
     """Return the status of a replica, with the notes of its model."""
     books, rounds = state.books[replica], float(state.t[replica])
@@ -281,6 +328,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         prices=prices(can, state.goals, replica),
         held_out=compare_holdout(can.compares, state.goals, replica),
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},
+        traffic=case_periods(problem, can, state, replica),
         notes=said,
     )
 

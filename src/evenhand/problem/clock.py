@@ -253,6 +253,13 @@ class Clock:
             self._grids[per] = np.array([-self.phase(per), *self._calendar("per", per)[1:]])
         return self._grids[per]
 
+    def days(self, time: Floats) -> Floats:
+        """Return the days of the calendar up to some times, from the start of the first one, `(n)->(n)`."""
+        if self.zone is None:
+            return np.asarray(time + self.phase("day"))
+        starts = self.grid("day")
+        return np.interp(time, starts, np.arange(len(starts)))
+
     @cached_property
     def _grids(self) -> dict[str, Floats]:
         return {}

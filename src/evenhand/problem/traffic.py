@@ -21,13 +21,16 @@ class Traffic:
     """The number of cases expected per period, and how far the forecast is trusted.
 
     Equation: the cases of the rest of a span are F (q + n) / (q + m), with F those of the forecast, n the cases that
-    came in the last periods (`memory` of them), m those that the forecast had for this time, and q = `trust`.
+    came in the last periods (`memory` of them), m those that the forecast had for this time, and q = `trust`. Plans
+    also learn how cases divide over a day and a week (`planning.profile`), unless the trust is infinite or a shape is
+    that of a week, or of a run without dates.
 
     Args:
         cases: expected in a period.
         per: the period: "hour", "day", "week", or a number in units of the clock. A day of 23 or 25 hours has as many
             cases as any other.
-        shape: how cases divide over equal parts of a period, such as 24 numbers for the hours of a day; in any unit.
+        shape: how cases divide over equal parts of a period, such as 24 numbers for the hours of a day; in any unit,
+            by default evenly.
         trust: the number of cases that the forecast weighs as much as, at least 1e-6; infinite to believe it in any
             case.
         memory: the periods over which cases are compared with the forecast, the present one included.

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from evenhand.live import Campaign
+from evenhand.live.dashboard.alarms import all_alarms
 from evenhand.live.dashboard.page import render_file
 from evenhand.live.dashboard.plans import plan_of
 from evenhand.live.dashboard.report import report
 from evenhand.live.dashboard.sections import Readings
 from evenhand.live.dashboard.sections.budgets import budgets
+from evenhand.live.dashboard.sections.cases import cases
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.problem import Budget, Outcome, Problem, Traffic
@@ -115,3 +117,49 @@ def test_carried_spans_are_named_by_their_ends():
     assert ">2026-12-15<" in spans.chart
     assert spans.summary.startswith("3 of 4 used from 2026-12-14 to 2026-12-16.")
     assert [row[1] for row in spans.tables[0].rows] == ["1", "3", "3"]
+
+
+def busy(counts):
+    """A campaign in which so many cases come on each day, of 8 that are forecast, and the alarms of its forecast."""
+    now = [START]
+    campaign = Campaign.open(MemoryStore(now=lambda: now[0]), "days", resolving(SHOP))
+    for day, n in enumerate(counts):
+        for i in range(n):
+            now[0] = START + day * DAY + i * DAY // n
+            campaign.decide({}, key=f"{day} {i}")
+    status, tally = campaign.status(), Tally(campaign)
+    tally.update()
+    said = [alarm.text for alarm in all_alarms(campaign, status, tally) if alarm.name == "traffic"]
+    return Readings(campaign, status, tally, linked=False), said
+
+
+def test_cases_are_shown_beside_their_forecast():
+    now, said = busy([11, 6])
+    assert said == []
+    assert [(z.start, z.came, z.over) for z in now.status.traffic] == [
+        ("2026-12-14", 11, True),
+        ("2026-12-15", 6, False),
+    ]
+    assert [z.expected for z in now.status.traffic] == pytest.approx([8.0, 8.0])
+    assert "2026-12-15  6 cases of 8 expected" in str(now.status)
+    (card,) = cases(now).cards
+    assert card.summary == "6 cases since 2026-12-15, of 8 that are expected until 2026-12-16."
+    assert tuple(card.tables[0].rows[0]) == ("2026-12-14 to 2026-12-15", "11", "8")
+    assert card.chart.count('class="bar played"') == 2  # in both widths
+    assert report(now.campaign)["traffic"][1]["came"] == 6.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (
+            [20, 17, 1],
+            "More cases came than the forecast expected, twice in a row: 20 of 8 from 2026-12-14 and 17 of 8",
+        ),
+        ([20, 16, 1], None),  # within three standard errors
+        ([20, 17], None),  # the second day is not over
+    ],
+)
+def test_a_forecast_that_is_off_twice_in_a_row_is_an_alarm(counts, said):
+    found = busy(counts)[1]
+    assert [z.startswith(said or "") for z in found] == [True] * (said is not None)

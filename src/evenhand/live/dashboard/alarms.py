@@ -38,6 +38,7 @@ NAMES = (
     "untried",
     "locked_in",
     "model",
+    "traffic",
     "clock",
     "memory",
     "retention",
@@ -67,6 +68,7 @@ def all_alarms(campaign: CampaignView, status: Status, tally: Tally) -> list[Ala
         *_below_holdout(campaign, status),
         *_unknown_actions(campaign, tally),
         *_lock_in(campaign, tally),
+        *_traffic(status),
         *_clock(campaign),
         *_memory(campaign, status),
         *_retention(campaign, tally),
@@ -115,6 +117,15 @@ def _limits(status: Status) -> Iterator[Alarm]:
     for name, s in status.standings.items():
         if s.verdict not in ("kept", "close") and status.rounds > status.waiting:
             yield Alarm("limit", f"{name}: {digits(s.value)}, {s.side} {digits(s.limit)}. It is {s.text}.")
+
+
+def _traffic(status: Status) -> Iterator[Alarm]:
+    """Yield an alarm if the level of the forecast was off twice in a row, to the same side."""
+    latest = [z for z in status.traffic if z.over][-2:]
+    if sum(z.off for z in latest) in (-2, 2):
+        found = " and ".join(f"{z.came:,.0f} of {z.expected:,.0f} from {z.start}" for z in latest)
+        side = "More" if latest[0].off > 0 else "Fewer"
+        yield Alarm("traffic", f"{side} cases came than the forecast expected, twice in a row: {found}.")
 
 
 def _outcomes(tally: Tally) -> Iterator[Alarm]:
