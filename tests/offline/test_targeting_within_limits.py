@@ -204,6 +204,7 @@ def test_fair_lines_and_targeted_ones_keep_to_a_second_budget():
         "only large",
         "fair by area, 0.02",
         "as logged",
+        "all none",
     ]
     fixed = fixed_limits(log, others_of(log, limit_of(log))[:1])
     plans = Crossed(log, 3, 0).own(program(fixed, "cents", (0.2, 0.4)), "cents")

@@ -110,6 +110,12 @@ def cheapest_of(aim: Aim, cost: Tables) -> Once:
     return Once(cheapest(aim.worth, cost.predicted))
 
 
+def name_of(start: Once, names: Sequence[str]) -> str:
+    """Return the name of the line of the cheapest actions, as of `singles` where all rows have the same one."""
+    played = np.unique(start.of(np.arange(float(len(names)))[None])).astype(int)
+    return f"all {names[played[0]]}" if len(played) == 1 else "all cheapest"
+
+
 def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
     """Yield the policy that plays one action in a random share of rows; the others stay as they start."""
     everywhere = Once(Point(np.full(aim.rows, action, np.int32), -1, 0, 0.0, 0.0))

@@ -149,18 +149,17 @@ class Curve(LogResult):
         i = self._at
         at = self.allowed[0]._replace(rate=self.budgets[i])
         b = f"{amount(at.total, 6)} {self.spent} in all ({amount(at.rate)} per case)"
-        first, *others = self.lines
+        first = self.lines[0]
         if (fault := fault_of(self.checks)) is not None:
             return f"What targeting brings cannot be told, as {fault}"
         if self.doubt.any or math.isnan(first.value[i].se):
             return f"At {b}, what targeting brings cannot be told, as the log says too little of such plays"
-        others = [line for line in others if not math.isnan(line.value[i].se)]
-        singles = [line for line in others if line.name.startswith("only ")] or others
-        if not singles:
+        rivals = [line for line in self._rivals if not math.isnan(line.value[i].se)]
+        if not rivals:
             low, high = first.value[i].interval
             value = f"{first.value[i].value:.4f} {self.objective} per case (95 %: {low:.4f} to {high:.4f})"
             return f"{scope(self.checks)}At {b}, {first.name} is worth {value}"
-        best = max(singles, key=lambda line: line.value[i].value)
+        best = max(rivals, key=lambda line: line.value[i].value)
         beyond = interval("", best.less[i]).words(f" {self.objective} per case beyond {best.name}")
         return f"{scope(self.checks)}At {b}, targeting brings {beyond}"
 
@@ -174,30 +173,31 @@ class Curve(LogResult):
         each, errors = zip(self.budgets, line.less, strict=True), self.bands[line.name].less
         return [(b, in_band("", z, errors, len(self.budgets)).sign) for b, z in each if not math.isnan(z.se)]
 
-    def pays(self) -> str:
-        """State whether targeting pays, and up to which budget: where it brings more than each action at random.
+    @property
+    def _rivals(self) -> list[Line]:
+        """The lines that target nobody: single actions for rows drawn at random, and the cheapest actions for all."""
+        return [line for line in self.lines if line.name.startswith(("only ", "all "))]
 
-        It does where the band of every such difference, which holds at all budgets at once, is above 0, if that of AUUC
-        is, too: to play a harmful action seldom is no gain beyond not playing it.
+    def pays(self) -> str:
+        """State whether targeting pays, and up to which budget.
+
+        It does where it brings more than every line that targets nobody at the same budget: where the band of each such
+        difference, which holds at all budgets at once, is above 0.
         """
-        names = [z.name for z in self.lines if z.name.startswith("only ")] or [z.name for z in self.lines[1:]]
-        if not names or not self._sound:
+        if not self._sound:
             return "Whether targeting pays cannot be told from this log"
-        more = {line.name: {b for b, told in self._signs(line) if told == 1} for line in self.lines}
-        at = [b for b in self.budgets if all(b in more[name] for name in names)]
+        more = {line.name: {b for b, told in self._signs(line) if told == 1} for line in self._rivals}
+        at = [b for b in self.budgets if all(b in each for each in more.values())]
         count, unit = len(self.budgets), f"{self.spent} per case"
         if not at:
-            return f"Targeting does not pay at any of {count} budgets, as far as the log tells"
-        if math.isnan(self.measures.least_auuc):
-            return "Whether targeting pays is told by curves of two or more budgets"
-        if self.measures.least_auuc <= 0.0:
-            return "Targeting does not pay: the log cannot tell it from the cheapest actions"
+            alike = next((f": the log cannot tell it from {name!r}" for name, each in more.items() if not each), None)
+            return f"Targeting does not pay at any of {count} budgets{alike or ', as far as the log tells'}"
         ends = amount(at[0], 3) if len(at) == 1 else f"{amount(at[0], 3)} to {amount(at[-1], 3)}"
         found = f"Targeting pays at {len(at)} of {count} budgets ({ends} {unit})"
         if at[-1] == self.budgets[-1]:
             return found
         beyond = self.budgets[self.budgets.index(at[-1]) + 1]
-        rival = next(name for name in names if beyond not in more[name])
+        rival = next(name for name, each in more.items() if beyond not in each)
         return f"{found}, and from {amount(beyond, 3)} on, it cannot be told from {rival!r}"
 
     def sentences(self) -> Iterator[str]:

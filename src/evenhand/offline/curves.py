@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 from evenhand.core.catalogue import named
@@ -26,6 +27,7 @@ from evenhand.offline.curve_policies import (
     is_parity,
     limit_of,
     logging_policy,
+    name_of,
     others_of,
     planned,
     single,
@@ -72,8 +74,9 @@ def curve(
     Policies: `targeted` gives dear actions to those rows first where they are predicted to bring most per unit;
     `only ACTION` draws the rows that get one action at random; `fair` targets within tolerances of the average between
     the groups of the parities in the file, on what the budget limits; `as logged` does what the log did with rows drawn
-    at random, with all of them once the budget pays for that. The others get the cheapest action. A budget on an
-    outcome that is learned is kept by predictions, and what is used is estimated by scores, with an error.
+    at random, with all of them once the budget pays for that. The others get the cheapest action; `all ACTION`, or `all
+    cheapest` where it depends on the row, plays that everywhere. A budget on an outcome that is learned is kept by
+    predictions, and what is used is estimated by scores, with an error.
 
     Measures over all budgets: Qini is the mean of what `targeted` brings beyond another line, and AUUC beyond the
     cheapest actions; `uplift` has the rank-weighted effects. Their errors are those of the same influence functions.
@@ -106,7 +109,7 @@ def curve(
     ... ''')
     >>> found = curve(folder / "log.csv", folder / "problem.toml", budgets=(0.25, 0.75))
     >>> [(line.name, [round(v.value, 3) for v in line.value]) for line in found.lines]
-    [('targeted', [0.25, 0.5]), ('only letter', [0.125, 0.375]), ('as logged', [0.125, 0.25])]
+    [('targeted', [0.25, 0.5]), ('only letter', [0.125, 0.375]), ('as logged', [0.125, 0.25]), ('all none', [0.0, 0.0])]
     >>> round(found.measures.qini("only letter").value, 3)
     0.125
     """
@@ -146,6 +149,7 @@ def curve(
         )
         policies[name] = planned(crossed, fair, limit.outcome)
     policies[LOGGED] = logging_policy(crossed, start, at, limit.outcome)
+    policies[name_of(start, evidence.names)] = repeat(dealt.at(start, cost), len(at))
     clusters = crossed.clusters_dealt
     order = crossed.rows.order
     events = [z for name, z in crossed.occurrences_dealt.items() if name in evidence.problem.objective.outcomes]
@@ -154,7 +158,6 @@ def curve(
     lines, bands, areas = together(policies, at, seed, clusters.names)
     ranked = dealt.linear and clusters.weights is None  # where rows count alike, by worth of their own
     rate = dict(zip(RATES, rates(crossed, limit.outcome, ask), strict=True)) if ranked else {}
-    base = dealt.at(start, cost).average
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,
@@ -163,7 +166,7 @@ def curve(
         budgets=at,
         lines=lines,
         bands=bands,
-        measures=measures_of(areas, base, rate, seed, clusters.names, 2 * len(lines)),
+        measures=measures_of(areas, rate, seed, clusters.names, 2 * len(lines)),
         stated=limit.rate,
         doubt=doubted[TARGETED],
         learned=limit.learned,
