@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -125,17 +125,21 @@ def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: T
 
 def logging_policy(crossed: Crossed, start: Once, budgets: Sequence[float], outcome: str) -> Iterator[At]:
     """Yield the policy of the log in a random share of rows, and in all of them once a budget pays for it."""
+    aim, cost, clusters = crossed.dealt, crossed.cost_dealt(outcome), crossed.clusters_dealt
+    costs, amounts = clusters.times(cost.predicted), crossed.evidence.used((outcome,))[outcome]
+    everywhere = plays_logged(crossed, [(costs, clusters.times(amounts[crossed.rows.order][:, None])[:, 0])])
+    return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
+
+
+def plays_logged(crossed: Crossed, more: Iterable[tuple[Floats, Floats]] = ()) -> Once:
+    """Return what the log did in every row, with the outcomes that followed, and what rows have of more tables."""
     evidence, aim, order = crossed.evidence, crossed.dealt, crossed.rows.order
-    cost, amounts = crossed.cost_dealt(outcome), evidence.used((*evidence.problem.learned, *evidence.problem.known))
+    amounts = evidence.used((*evidence.problem.learned, *evidence.problem.known))
     each = [evidence.achieved] if aim.linear else [amounts[name] for name in evidence.problem.objective.outcomes]
     own = [*zip(aim.tables, each, strict=True), *((crossed.tables_dealt[name], z) for name, z in amounts.items())]
     known = [(table, z[order]) for tables, z in own for table in tables]
-    clusters = crossed.clusters_dealt
-    costs, spent = clusters.times(cost.predicted), clusters.times(amounts[outcome][order][:, None])[:, 0]
-    known.append((costs, spent))
     played = Point(evidence.played[order].astype(np.int32), -1, 0, 0.0, 0.0)
-    everywhere = Once(played, [*known, (crossed.weights_dealt, np.ones(len(order)))])
-    return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
+    return Once(played, [*known, *more, (crossed.weights_dealt, np.ones(len(order)))])
 
 
 def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], limit: Limit) -> Iterator[At]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -16,6 +19,7 @@ from evenhand.logs.checks import Checks
 from evenhand.logs.log import Source
 from evenhand.logs.problem_file import Stated
 from evenhand.offline.cautions import Doubt, doubter, doubts, idle, support
+from evenhand.offline.curve_limits import APART, Axis, Varied, limit_named, lines_within
 from evenhand.offline.curve_policies import (
     TARGETED,
     Limit,
@@ -39,7 +43,9 @@ from evenhand.offline.curve_table import Curve
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.plans.fold_plans import Crossed, best, even, fixed_limits, parity, program
-from evenhand.offline.plans.planned_policies import worth_of_limits
+from evenhand.offline.plans.limits import label_of
+from evenhand.offline.plans.objectives import At
+from evenhand.offline.plans.planned_policies import Parted, worth_of_limits
 from evenhand.offline.policies import LOGGED, limits
 from evenhand.offline.results import Counted
 from evenhand.offline.stack import stack_notes
@@ -47,7 +53,6 @@ from evenhand.offline.uplift import RATES, measures_of, rates
 from evenhand.report.quantities import objective_name
 
 POINTS = 20  # budgets of a curve by default
-_APART = 0.02  # of the range of budgets: how far the first one is above the least that other limits need
 
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
@@ -57,6 +62,7 @@ def curve(
     *,
     budgets: Sequence[float] | int = POINTS,
     tolerances: Sequence[float] = (),
+    over: str | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -86,6 +92,8 @@ def curve(
         problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
         budgets: per case, rising; or how many, up to where more money is worth nothing.
         tolerances: of fair lines, in place of those in the file.
+        over: the name of another limit in place of the first budget, as notes on prices and errors state it; `budgets`
+            are then its numbers.
         folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.
         seed: of how rows are dealt to the folds.
         model: makes a model of outcomes that is not fitted yet; estimators of scikit-learn are such.
@@ -115,53 +123,34 @@ def curve(
     """
     evidence = evidence_of(log, problem)
     check_seed(seed)
+    varied = None if over is None else limit_named(evidence, over)
     limit = limit_of(evidence)
-    if limit is None:
+    if varied is None and limit is None:
         raise InvalidInput(f"{evidence.problem_file}: budget", "a budget of all groups together", "none")
     out = None if out is None else writable(file("out", out))
-    fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
-    if fair_ones:
-        evidence.refuse_weights("curve with a parity")
     crossed = Crossed(evidence, folds, seed, model)
-    others = [s for s in others_of(evidence, limit) if not is_parity(evidence, s, limit.outcome)]
-    fixed = fixed_limits(evidence, others) if others else None
-    least, most = crossed.least(limit.outcome, fixed), crossed.enough(limit.outcome, fixed)
-    if fixed is not None and not isinstance(budgets, Sequence):  # where limits leave no choice, prices have no bound
-        least += _APART * (most - least)
-    at = grid(budgets, least, most, limit.rate)
-    targeted = best if fixed is None else partial(program, fixed, limit.outcome)
-    (first,) = crossed.own(targeted([limit.rate if fixed is None else max(limit.rate, least)]), limit.outcome)
-    doubted = doubts(evidence, {TARGETED: first.probabilities(len(evidence.names))} | singles(evidence))
-    checks = _checks(crossed, limit, doubted)
-    policies = {TARGETED: planned(crossed, targeted(at), limit.outcome)}
-    dealt, cost = crossed.dealt, crossed.cost_dealt(limit.outcome)
-    start = cheapest_of(dealt, cost)
-    for i, action in enumerate(evidence.names):
-        if (cost.predicted[:, i] > cost.predicted.min(1)).any():
-            policies[f"only {action}"] = single(i, start, dealt, at, cost)
-    for by, tolerance in fair_ones:
-        name = f"fair by {by}, {amount(tolerance, 6)}"
-        groups = evidence.groups[by]
-        fair = (
-            even(at, groups, tolerance)
-            if fixed is None
-            else program(parity(fixed, groups, tolerance), limit.outcome, at)
-        )
-        policies[name] = planned(crossed, fair, limit.outcome)
-    policies[LOGGED] = logging_policy(crossed, start, at, limit.outcome)
-    policies[name_of(start, evidence.names)] = repeat(dealt.at(start, cost), len(at))
-    clusters = crossed.clusters_dealt
-    order = crossed.rows.order
+    if varied is not None:
+        drawn = _over(Varied(crossed, *varied), budgets, tolerances)
+    else:
+        assert limit is not None
+        drawn = _by_budget(crossed, limit, budgets, tolerances)
+    limit, at, policies = drawn.limit, drawn.at, drawn.policies
+    doubted = doubts(evidence, {TARGETED: drawn.first.probabilities(len(evidence.names))} | singles(evidence))
+    checks = _checks(crossed, doubted)
+    clusters, order = crossed.clusters_dealt, crossed.rows.order
     events = [z for name, z in crossed.occurrences_dealt.items() if name in evidence.problem.objective.outcomes]
     ask = doubter(evidence.propensities[order], len(at) * len(policies), clusters, events)
     policies = {name: doubtful(crossed, each, ask, limit) for name, each in policies.items()}
     lines, bands, areas = together(policies, at, seed, clusters.names)
-    ranked = dealt.linear and clusters.weights is None  # where rows count alike, by worth of their own
+    nowhere = [line.name for line in lines if all(np.isnan(z.value) for z in line.value)]
+    lines = tuple(line for line in lines if line.name not in nowhere)
+    ranked = varied is None and crossed.dealt.linear and clusters.weights is None  # where rows count alike
     rate = dict(zip(RATES, rates(crossed, limit.outcome, ask), strict=True)) if ranked else {}
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
+        axis=drawn.axis,
         spent=limit.outcome,
         budgets=at,
         lines=lines,
@@ -180,8 +169,9 @@ def curve(
             *evidence.notes,
             *stack_notes(evidence, model),
             *ignored(evidence),
-            *beside(others, limit),
-            *worth_of_limits(TARGETED, first, objective_name(evidence.problem)),
+            *drawn.notes,
+            *(f"not drawn, as no share of the cases keeps to all limits: {z}" for z in nowhere),
+            *worth_of_limits(TARGETED, drawn.first, objective_name(evidence.problem)),
         ),
     )
     if out is not None:
@@ -189,7 +179,68 @@ def curve(
     return found
 
 
-def _checks(crossed: Crossed, limit: Limit, found: Mapping[str, Doubt]) -> Checks:
+class _Drawn(NamedTuple):
+    """The lines of a curve."""
+
+    limit: Limit
+    axis: Axis
+    at: tuple[float, ...]
+    policies: dict[str, Iterator[At]]
+    first: Parted  # targeted, at the number of the file or the possible one that is nearest
+    notes: tuple[str, ...]
+
+
+def _by_budget(crossed: Crossed, limit: Limit, budgets: Sequence[float] | int, tolerances: Sequence[float]) -> _Drawn:
+    """Return lines over the first budget of the file."""
+    evidence = crossed.evidence
+    fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
+    if fair_ones:
+        evidence.refuse_weights("curve with a parity")
+    others = [s for s in others_of(evidence, limit) if not is_parity(evidence, s, limit.outcome)]
+    fixed = fixed_limits(evidence, others) if others else None
+    least, most = crossed.least(limit.outcome, fixed), crossed.enough(limit.outcome, fixed)
+    if fixed is not None and not isinstance(budgets, Sequence):  # where limits leave no choice, prices have no bound
+        least += APART * (most - least)
+    at = grid(budgets, least, most, limit.rate)
+    targeted = best if fixed is None else partial(program, fixed, limit.outcome)
+    (first,) = crossed.own(targeted([limit.rate if fixed is None else max(limit.rate, least)]), limit.outcome)
+    policies = {TARGETED: planned(crossed, targeted(at), limit.outcome)}
+    dealt, cost = crossed.dealt, crossed.cost_dealt(limit.outcome)
+    start = cheapest_of(dealt, cost)
+    for i, action in enumerate(evidence.names):
+        if (cost.predicted[:, i] > cost.predicted.min(1)).any():
+            policies[f"only {action}"] = single(i, start, dealt, at, cost)
+    for by, tolerance in fair_ones:
+        name = f"fair by {by}, {amount(tolerance, 6)}"
+        groups = evidence.groups[by]
+        fair = (
+            even(at, groups, tolerance)
+            if fixed is None
+            else program(parity(fixed, groups, tolerance), limit.outcome, at)
+        )
+        policies[name] = planned(crossed, fair, limit.outcome)
+    policies[LOGGED] = logging_policy(crossed, start, at, limit.outcome)
+    policies[name_of(start, evidence.names)] = repeat(dealt.at(start, cost), len(at))
+    return _Drawn(limit, Axis.of_budget(limit.outcome), at, policies, first, tuple(beside(others, limit)))
+
+
+def _over(varied: Varied, points: Sequence[float] | int, tolerances: Sequence[float]) -> _Drawn:
+    """Return lines over another limit of the file."""
+    if tolerances:
+        raise InvalidInput("tolerances", "none beside over=, where all lines keep to the parities", list(tolerances))
+    varied.crossed.evidence.refuse_weights("curve over a limit")
+    at, impossible = varied.points(points)
+    (first,) = varied.crossed.own(varied.planner([min(at, key=lambda x: abs(x - varied.limit.rate))]), None)
+    notes = [f"all lines keep also to {', '.join(map(label_of, varied.others))}"] if varied.others else []
+    if impossible:
+        told = ", ".join(amount(x, 3) for x in impossible)
+        notes.append(f"limits exclude each other, so that nothing is drawn, at {varied.axis.unit} {told}")
+    if varied.limit.learned and varied.axis.side:
+        notes.append(f"what {varied.limit.outcome!r} misses of its predictions is charged at the price of the limit")
+    return _Drawn(varied.limit, varied.axis, at, dict(lines_within(varied, at)), first, tuple(notes))
+
+
+def _checks(crossed: Crossed, found: Mapping[str, Doubt]) -> Checks:
     """Check the log, and the policies at the budget of the problem."""
     evidence, aim, clusters = crossed.evidence, crossed.dealt, crossed.clusters_dealt
     return {

@@ -70,7 +70,8 @@ class Areas:
         if self.found:
             (_, first), *others = self.found.items()
             names = [*(f"Qini beyond {name}" for name, _ in others[:-1]), AUUC]
-            yield from ((area, name, first.less(z)) for area, (name, z) in zip(names, others, strict=True))
+            each = ((area, name, first.less(z)) for area, (name, z) in zip(names, others, strict=True))
+            yield from (found for found in each if not np.isnan(found[2].value))  # of lines that are there throughout
 
 
 class Ranking(NamedTuple):

@@ -190,7 +190,7 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
                     parts.append(f'<polygon class="fill {hue}" points="{at.points(around)}"/>')
             else:
                 parts += _whiskers(at, over, z, hue)
-            points = at.points(zip(over, z.mean, strict=True))
+            points = at.points((x, y) for x, y in zip(over, z.mean, strict=True) if math.isfinite(y))
             parts.append(f'<polyline class="course {hue}" points="{points}"/>')
             if len(over) == 1:
                 parts.append(f'<circle class="bar {hue}" cx="{at.x(over[0]):.1f}" cy="{at.y(z.mean[0]):.1f}" r="4"/>')
