@@ -190,7 +190,7 @@ def test_a_cost_is_minimised_for_a_stated_volume():
         least = -by_highs(np.broadcast_to(-COSTS, predicted.shape), [floor])
         assert part.of(COSTS[None]).mean() == pytest.approx(least, abs=1e-6)
     assert plan.value.value == pytest.approx(-own.of(COSTS[None]).mean())
-    (told,) = (note for note in found.notes if note.startswith("one more unit of a limit"))
+    (told,) = (note for note in found.notes if note.startswith("a limit that gives way by one unit"))
     assert re.search(r"so much .*: [.0-9]+ for sale per case, at least 0.4$", told)
 
 

@@ -113,9 +113,7 @@ class Varied:
 
     def _is_learned(self, s: Statement) -> bool:
         """Tell whether plans keep to a limit by predictions."""
-        names = self.crossed.evidence.problem.names
-        read = {name for name, used in zip(names, s.rows.weights.any(0), strict=True) if used}
-        return bool(read & {*self.crossed.evidence.problem.learned})
+        return bool(s.rows.weights[:, : len(self.crossed.evidence.problem.learned)].any())
 
     @cached_property
     def others(self) -> tuple[Statement, ...]:
@@ -157,7 +155,7 @@ class Varied:
         """
         low, high = (-np.inf, np.inf) if isinstance(asked, Sequence) else sorted(self._ends())
         at = grid(asked, low, high, self.limit.rate)
-        found = tuple(x for x in at if np.isfinite(low) and low <= x <= high or self._is_possible(x))
+        found = tuple(x for x in at if (np.isfinite(low) and low <= x <= high) or self._is_possible(x))
         if not found:
             list(self.crossed.own(self.planner(at[:1]), None))
         return found, tuple(x for x in at if x not in found)
@@ -180,8 +178,8 @@ class Varied:
         loose = list[float]()
         for part, (_, _, vary) in zip(free.parts, self._folds, strict=True):
             for bound in vary(0.0):
-                beyond, room = bound.resource.beyond(part.of(bound.resource.use)), bound.gives(part.of)
-                loose += (beyond[room != 0.0] / room[room != 0.0]).tolist()
+                use, room = bound.resource.beyond(part.of(bound.resource.use)), bound.gives(part.of)
+                loose += (use[room != 0.0] / room[room != 0.0]).tolist()
         start = self.sign * max(self.sign * x for x in loose)
         step = self.sign * (abs(start - self.limit.rate) or abs(start) or 1.0)
         last, beyond = start, start - step
@@ -274,4 +272,3 @@ def share_within(bounds: Sequence[Bound], start: Once, other: Once, worth: Float
     bound, row = [(b, m) for b in bounds for m in range(len(b.resource.most))][binds]
     mixed = Single(start, other, share, float(step[binds]), (bound.resource, row))
     return replace(mixed, more=float(bound.gives(mixed.of)[row]))
-

@@ -29,24 +29,25 @@ _ROUNDED = 1e-12  # of a value: what the same values may differ by
 REACH = "standard errors that hold at all {point}s at once (95 %)"
 REACH_OF_MEASURES = "standard errors that hold for all measures at once (95 %)"
 VALUES = (
-    "Each line is a policy: what it brings per case at each {point}. Bands are 95 % intervals at each {point} alone, for "
-    "the population behind the log. The dotted line is the {point} of the file."
+    "Each line is a policy: what it brings per case at each {point}. Bands are 95 % intervals at each {point} alone, "
+    "for the population behind the log. The dotted line is the {point} of the file."
 )
 DIFFERENCES = (
     "How much more targeting brings than each of the others at the same {point}, by pairs of cases. Where a band "
-    "includes 0, the difference is indistinguishable from chance. Of twenty {point}s, one is outside its band by chance."
+    "includes 0, the difference is indistinguishable from chance. Of twenty {point}s, one is outside its band by "
+    "chance."
 )
 MEASURES = (
-    "What targeting brings on average over all {point}s, with 95 % intervals of each alone. Qini is the mean difference "
-    "to another line, AUUC that to the cheapest actions; the area is this times the width of the {point}s. RATE is what "
-    "those bring beyond the average who are ranked first, by their first step beyond the cheapest action: above 0, the "
-    "ranking says something."
+    "What targeting brings on average over all {point}s, with 95 % intervals of each alone. Qini is the mean "
+    "difference to another line, AUUC that to the cheapest actions; the area is this times the width of the {point}s. "
+    "RATE is what those bring beyond the average who are ranked first, by their first step beyond the cheapest action: "
+    "above 0, the ranking says something."
 )
 USES = (
-    "What a policy uses, by scores, its 95 % interval, and the confidence that this is within the budget. Plans keep "
-    "to the budget by predictions: on average and, if it binds, about half the time. No run is forced to keep it."
+    "What a policy uses, by scores, its 95 % interval, and the confidence that this is within the {point}. Plans keep "
+    "to the {point} by predictions: on average and, if it binds, about half the time. No run is forced to keep it."
 )
-PRICES = "What one more unit of the {point} is predicted to bring. Where it is 0, more of it is worth nothing."
+PRICES = "What one more unit of the {point} is predicted to bring. Where it is 0, the {point} does not bind."
 
 
 class Point(NamedTuple):
@@ -175,7 +176,7 @@ class Curve(LogResult):
         return repr(self.axis.name) if self.axis.name else self.spent
 
     def _confidence(self, z: Point) -> float:
-        """The confidence that a policy keeps to a budget, or to the least average of an outcome; NaN of other limits."""
+        """The confidence that a policy keeps to the most or the least of an outcome; NaN of other limits."""
         if self.axis.side < 0:
             return sure(z.used.negative(), -z.budget)
         return sure(z.used, z.budget) if self.axis.side else math.nan
@@ -221,7 +222,9 @@ class Curve(LogResult):
             return found
         following = self.budgets.index(at[-1]) + 1
         beyond = self.budgets[following]
-        rival = next((f"it cannot be told from {name!r}" for name in there[following] if beyond not in more[name]), None)
+        rival = next(
+            (f"it cannot be told from {name!r}" for name in there[following] if beyond not in more[name]), None
+        )
         return f"{found}, and from {amount(beyond, 3)} on, {rival or 'nothing else keeps to all limits'}"
 
     def sentences(self) -> Iterator[str]:
@@ -271,7 +274,9 @@ class Curve(LogResult):
         worth = PRICES.format(point=point)
         yield Part(title=f"What one more unit of {self._unit} is worth", reading=worth, tables=(prices,))
         if uses := tuple(self._uses()):
-            yield Part(title=f"How surely the {point} of {self.spent} is kept", reading=USES, tables=uses)
+            yield Part(
+                title=f"How surely the {point} of {self.spent} is kept", reading=USES.format(point=point), tables=uses
+            )
 
     def tables(self) -> Iterator[Table]:
         """Yield the tables: of values, of differences, of prices, and of uses if they are learned."""
@@ -291,7 +296,9 @@ class Curve(LogResult):
     def _lines(self) -> Iterator[Table]:
         first, *others = self.lines
         at = self._few()
-        yield self._table(f"{self.axis.most}, ± se", {line.name: [told(line.value[i]) for i in at] for line in self.lines})
+        yield self._table(
+            f"{self.axis.most}, ± se", {line.name: [told(line.value[i]) for i in at] for line in self.lines}
+        )
         if others:
             head = f"{first.name} beyond, ± se"
             yield self._table(head, {line.name: [told(line.less[i]) for i in at] for line in others})
@@ -302,7 +309,9 @@ class Curve(LogResult):
     def _uses(self) -> Iterator[Table]:
         """The use of a budget that plans keep to by predictions alone."""
         if self.learned and self.axis.side:
-            cells = {line.name: [use_cell(z.used, self._confidence(z)) for z in self.points(line)] for line in self.lines}
+            cells = {
+                line.name: [use_cell(z.used, self._confidence(z)) for z in self.points(line)] for line in self.lines
+            }
             cells = {name: [each[i] for i in self._few()] for name, each in cells.items()}
             yield self._table(f"{self.spent} used, 95 %, confidence", cells)
 

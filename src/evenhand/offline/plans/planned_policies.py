@@ -293,7 +293,8 @@ def worth_of_limits(name: str, plan: Parted, objective: str) -> Iterator[str]:
                 found[bound.label] = found.get(bound.label, 0.0) + len(rows) / whole * float(prices.sum())
     dear = [f"{amount(price)} for {label}" for label, price in found.items() if amount(price) != "0"]
     if dear:
-        yield f"one more unit of a limit is predicted to bring {name!r} so much {objective}: {'; '.join(dear)}"
+        brings = f"predicted to bring {name!r} so much {objective}: {'; '.join(dear)}"
+        yield f"a limit that gives way by one unit is {brings}"
     elif found:
         yield f"no limit binds in {name!r}"
 
