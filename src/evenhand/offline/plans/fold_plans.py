@@ -27,7 +27,7 @@ from evenhand.problem.constraints.statements import Statement
 
 _STEPS = 80  # of a bisection: beyond the last bit of a double
 _FREE = 500  # rows of a fold about which the first program of several limits decides
-_PASSES = 3  # of plans that are only compared, where limits may be a little too narrow for any plan
+_PASSES = 6  # of plans that are only compared, where limits may be a little too narrow for any plan
 
 
 class Fold(NamedTuple):
@@ -479,10 +479,11 @@ def program(fixed: Fixed, outcome: str | None, budgets: Sequence[float], vary: V
             def best_plan(worth: Floats, bounds: list[Bound] = bounds) -> ProgramPlan:
                 nonlocal near
                 if fold.apart:
-                    found = nearest(worth, [bound.resource for bound in bounds], order, near, _FREE, _PASSES)
+                    # few passes from the prices of another budget may end far from the best plan
+                    found = nearest(worth, [bound.resource for bound in bounds], order, None, _FREE, _PASSES)
                 else:
                     found = allocate_named(worth, bounds, order, near, _FREE)
-                near = found.prices
+                    near = found.prices
                 return ProgramPlan(found, bounds)
 
             yield fold.aim.best(best_plan)
