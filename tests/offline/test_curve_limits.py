@@ -86,6 +86,7 @@ def test_targeting_is_the_optimum_of_highs_and_a_price_its_derivative(log, over)
     assert (brings[1] - brings[0]) * (-1.0 if "at least" in over else 1.0) > 1e-4  # a limit that gives way brings more
 
 
+@pytest.mark.slow
 def test_the_points_of_a_curve_are_those_at_which_a_limit_matters(log):
     """From where it does not bind on to the last that is possible, beside the extreme of a program of its own."""
     crossed = Crossed(log, 3, 0)

@@ -265,7 +265,7 @@ def share_within(bounds: Sequence[Bound], start: Once, other: Once, worth: Float
     if low > high + _ROOM or (base > room)[step == 0.0].any():
         return None
     upwards = float(other.of(worth).mean()) >= float(start.of(worth).mean())
-    share = min(max(high if upwards else low, 0.0), 1.0)
+    share = float(np.clip(high if upwards else low, 0.0, 1.0))
     if not 0.0 < share < 1.0:
         return Single(start, other, share, np.inf)
     binds = int(np.where((step > 0.0) == upwards, np.abs(ends - share), np.inf).argmin())
