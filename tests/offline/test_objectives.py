@@ -139,7 +139,7 @@ def test_a_curve_of_welfare_has_values_of_averages():
     found = curve(log, budgets=(0.1, 0.5, 0.9))
     tables, cost = log.tables(), log.problem.declared[None, :, 0]
     aim, by_name = Aim.of(log, tables), {line.name: line for line in found.lines}
-    assert list(by_name) == ["targeted", "only small", "only large", "fair by area, 0.05", "as logged"]
+    assert list(by_name) == ["targeted", "only small", "only large", "fair by area, 0.05", "as logged", "all none"]
     for i, budget in enumerate(found.budgets):
         lottery = by_folds(aim, cost, budget)
         terms = np.stack([(lottery * tables[o].scores).sum(1) for o in objective.outcomes], 1)
