@@ -230,7 +230,7 @@ def test_welfare_of_costs_that_all_rows_share_has_standard_errors():
     log = replace(draw(60, 0).evidence, problem=p, known=p.declared[None])
     assert Aim.of(log, log.tables()).rows == log.rows
     found = {line.name: line for line in curve(log, budgets=[0.2, 0.7]).lines}
-    assert set(found) == {"targeted", "only small", "only large", "as logged"}
+    assert set(found) == {"targeted", "only small", "only large", "as logged", "all none"}
     for name, action in (("only small", 1), ("only large", 2)):
         for i, budget in enumerate((0.2, 0.7)):
             share = budget / costs[0][action]

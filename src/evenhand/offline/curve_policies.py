@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -114,6 +114,11 @@ def name_of(start: Once, names: Sequence[str]) -> str:
     """Return the name of the line of the cheapest actions, as of `singles` where all rows have the same one."""
     played = np.unique(start.of(np.arange(float(len(names)))[None])).astype(int)
     return f"all {names[played[0]]}" if len(played) == 1 else "all cheapest"
+
+
+def constant(policy: Once, aim: Aim, count: int, cost: Tables) -> Iterator[At]:
+    """Yield a policy that is the same at so many budgets."""
+    yield from repeat(aim.at(policy, cost), count)
 
 
 def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from evenhand.offline.curve_policies import (
     Limit,
     beside,
     cheapest_of,
+    constant,
     doubtful,
     grid,
     ignored,
@@ -220,7 +220,7 @@ def _by_budget(crossed: Crossed, limit: Limit, budgets: Sequence[float] | int, t
         )
         policies[name] = planned(crossed, fair, limit.outcome)
     policies[LOGGED] = logging_policy(crossed, start, at, limit.outcome)
-    policies[name_of(start, evidence.names)] = repeat(dealt.at(start, cost), len(at))
+    policies[name_of(start, evidence.names)] = constant(start, dealt, len(at), cost)
     return _Drawn(limit, Axis.of_budget(limit.outcome), at, policies, first, tuple(beside(others, limit)))
 
 
