@@ -36,6 +36,8 @@ RUN = {
     "evenhand assign customers.csv --problem examples/email.toml --learn-from hillstrom.csv --out assigned.csv": SAME,
     "evenhand curve hillstrom.csv --problem examples/email.toml": SAME,
     "evenhand curve hillstrom.csv --problem examples/email.toml --tolerance 0.02 --out out/curve": SAME,
+    'evenhand curve hillstrom.csv --problem examples/email.toml --over "email gap by zip_code, at most"'
+    " --budgets 6": SAME,
     "evenhand draft --schema": SAME,
     "evenhand replay hillstrom.csv --problem examples/email.toml --policy pgd,resolving --rates 0.2,0.3 --jobs 2"
     " --out out/several --resume": "--replicas 2 --bootstrap 0",

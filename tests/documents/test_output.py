@@ -19,6 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
     "evenhand draft hillstrom.csv --out problem.toml",
     "evenhand curve hillstrom.csv --problem examples/email.toml --tolerance 0.02 --out out/curve",
+    'evenhand curve hillstrom.csv --problem examples/email.toml --over "email gap by zip_code, at most" --budgets 6',
     'evenhand value hillstrom.csv --problem examples/email.toml --rule "mens where recency < 4; else none"',
     "evenhand value hillstrom.csv --problem examples/email.toml --for-whom --out out/value",
     "evenhand rules hillstrom.csv --problem examples/email.toml --depth 2",

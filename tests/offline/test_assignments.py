@@ -198,7 +198,7 @@ def test_values_and_curves_are_of_plans_within_several_budgets(tmp_path):
     _, problem = files(tmp_path, BUDGET + SECOND.replace("0.05", "0.002"))
     said = str(value(tmp_path / "log.csv", problem)).splitlines()
     assert not [line for line in said if line.startswith("note: 'targeted, all limits' uses")]
-    worth = next(line for line in said if line.startswith("note: one more unit of a limit is predicted to bring"))
+    worth = next(line for line in said if line.startswith("note: a limit that gives way by one unit"))
     assert re.search(
         r"'targeted, all limits' so much sale: [.0-9]+ for the budget of post; [.0-9]+ for the budget", worth
     )

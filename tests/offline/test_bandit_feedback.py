@@ -98,7 +98,7 @@ def test_a_problem_gives_names_costs_and_budgets():
     log = from_bandit_feedback(feedback(), problem)
     found = curve(log, budgets=(0.2, 0.5))
     assert found.spent == "cents"
-    assert [line.name for line in found.lines] == ["targeted", "only b", "only c", "as logged"]
+    assert [line.name for line in found.lines] == ["targeted", "only b", "only c", "as logged", "all a"]
     assert "targeted, cents 0.5" in [p.policy for p in value(log).policies]
 
 

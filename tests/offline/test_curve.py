@@ -191,7 +191,7 @@ def test_results_pictures_and_frames(log, tmp_path):
     assert len(frame) == len(found.lines) * len(found.budgets)
     assert (frame.low <= frame.value).all()
     assert list(frame.policy.unique()) == [
-        *("targeted", "only small", "only large", "fair by area, 0", "fair by area, 0.1", "as logged")
+        *("targeted", "only small", "only large", "fair by area, 0", "fair by area, 0.1", "as logged", "all none")
     ]
 
 
@@ -211,7 +211,8 @@ def test_a_model_of_scikit_learn(log):
 def test_withdrawn_actions_are_not_planned(log):
     stated = replace(log.problem, withdrawn=("large",))
     found = curve(replace(log, problem=stated), budgets=(0.4,))
-    assert [each.name for each in found.lines] == ["targeted", "only small", "fair by area, 0.05", "as logged"]
+    names = [each.name for each in found.lines]
+    assert names == ["targeted", "only small", "fair by area, 0.05", "as logged", "all none"]
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_a_curve_of_welfare_has_values_of_averages():
     found = curve(log, budgets=(0.1, 0.5, 0.9))
     tables, cost = log.tables(), log.problem.declared[None, :, 0]
     aim, by_name = Aim.of(log, tables), {line.name: line for line in found.lines}
-    assert list(by_name) == ["targeted", "only small", "only large", "fair by area, 0.05", "as logged"]
+    assert list(by_name) == ["targeted", "only small", "only large", "fair by area, 0.05", "as logged", "all none"]
     for i, budget in enumerate(found.budgets):
         lottery = by_folds(aim, cost, budget)
         terms = np.stack([(lottery * tables[o].scores).sum(1) for o in objective.outcomes], 1)
@@ -230,7 +230,7 @@ def test_welfare_of_costs_that_all_rows_share_has_standard_errors():
     log = replace(draw(60, 0).evidence, problem=p, known=p.declared[None])
     assert Aim.of(log, log.tables()).rows == log.rows
     found = {line.name: line for line in curve(log, budgets=[0.2, 0.7]).lines}
-    assert set(found) == {"targeted", "only small", "only large", "as logged"}
+    assert set(found) == {"targeted", "only small", "only large", "as logged", "all none"}
     for name, action in (("only small", 1), ("only large", 2)):
         for i, budget in enumerate((0.2, 0.7)):
             share = budget / costs[0][action]

@@ -44,7 +44,7 @@ def test_every_fold_has_the_optimum_within_all_limits():
     crossed, limit = Crossed(log, 3, 0), limit_of(log)
     fixed = fixed_limits(log, others_of(log, limit))
     (plan,) = crossed.own(program(fixed, limit.outcome, [limit.rate]), limit.outcome)
-    for part, fold in zip(plan.parts, crossed._folds(limit.outcome), strict=True):
+    for part, fold in zip(plan.parts, crossed.each_fold(limit.outcome), strict=True):
         cost = Resource.budget(fold.cost, limit.rate)
         paper = Resource.budget(PAPER[None], 0.2)
         even = Resource.parity(fold.cost, log.groups["area"][fold.rows], 0.05)
@@ -182,13 +182,13 @@ def test_a_cost_is_minimised_for_a_stated_volume():
     (plan,) = (p for p in found.policies if p.policy == "targeted, all limits")
     crossed = Crossed(log, 3, 0)
     (own,) = crossed.own(program(fixed_limits(log, others_of(log, None)), None, [0.0]), None)
-    for part, fold in zip(own.parts, crossed._folds(None), strict=True):
+    for part, fold in zip(own.parts, crossed.each_fold(None), strict=True):
         predicted = fold.tables["sale"].predicted
         floor = Resource.of_groups(-predicted, None, np.ones((1, 1)), np.array([-0.4]))
         least = -by_highs(np.broadcast_to(-COSTS, predicted.shape), [floor])
         assert part.of(COSTS[None]).mean() == pytest.approx(least, abs=1e-6)
     assert plan.value.value == pytest.approx(-own.of(COSTS[None]).mean())
-    (told,) = (note for note in found.notes if note.startswith("one more unit of a limit"))
+    (told,) = (note for note in found.notes if note.startswith("a limit that gives way by one unit"))
     assert re.search(r"so much .*: [.0-9]+ for sale per case, at least 0.4$", told)
 
 
@@ -216,6 +216,7 @@ def test_fair_lines_and_targeted_ones_keep_to_a_second_budget():
         "only large",
         "fair by area, 0.02",
         "as logged",
+        "all none",
     ]
     fixed = fixed_limits(log, others_of(log, limit_of(log))[:1])
     plans = Crossed(log, 3, 0).own(program(fixed, "cents", (0.2, 0.4)), "cents")

@@ -177,8 +177,20 @@ def test_to_play_a_harmful_action_seldom_does_not_pay(two):
     log = replace(two, outcomes=np.column_stack([harm.astype(float), *two.outcomes.T[1:]]))
     found = curve(log, budgets=BUDGETS)
     assert line(found, "only small").less[3].value > 0.2  # more than everybody's harm
-    assert found.pays() == "Targeting does not pay: the log cannot tell it from the cheapest actions"
-    assert curve(two, budgets=(0.4,)).pays() == "Whether targeting pays is told by curves of two or more budgets"
+    assert found.pays() == "Targeting does not pay at any of 4 budgets: the log cannot tell it from 'all none'"
+    assert "beyond all none" in found.headline()
+    assert curve(log, budgets=(0.4,)).pays().startswith("Targeting does not pay at any of 1 budgets")
+    assert curve(two, budgets=(0.4,)).pays() == "Targeting pays at 1 of 1 budgets (0.4 cents per case)"
+
+
+def test_the_line_of_the_cheapest_actions_is_what_they_bring(two, found):
+    g = by_hand(two)[2]
+    assert [z.value for z in line(found, "all none").value] == pytest.approx([g[:, 0].mean()] * 4, abs=1e-12)
+    costs = np.where(np.arange(two.rows)[:, None] % 2, [[0.0, 1.0]], [[1.0, 0.0]])  # in each row another one
+    some = curve(replace(two, known=costs[:, :, None]), budgets=(0.1, 0.3))
+    mixed = line(some, "all cheapest")
+    assert mixed.value[0].value == pytest.approx(g[np.arange(two.rows), costs.argmin(1)].mean(), abs=1e-12)
+    assert mixed.spent == (0.0, 0.0)
 
 
 def test_a_sentence_says_where_targeting_stops_to_pay(two, found):
@@ -192,7 +204,7 @@ def test_a_sentence_says_where_targeting_stops_to_pay(two, found):
         "and from 1 on, it cannot be told from 'only large'"
     )
     wide = replace(found, bands={name: z._replace(less=1e6) for name, z in found.bands.items()})
-    assert wide.pays() == "Targeting does not pay at any of 4 budgets, as far as the log tells"
+    assert wide.pays() == "Targeting does not pay at any of 4 budgets: the log cannot tell it from 'only small'"
     assert f"{found.pays()}." in str(found)
     assert found.summary().split(". ")[1] == found.pays()
     faulty = replace(found, checks={"propensities": "they do not add up"})

@@ -102,7 +102,7 @@ def test_limits_by_group_count_rows_by_weights():
     for evidence, weights, use in zip(read, (n / n.mean(), None), (own * n / n.mean(), own[rows]), strict=True):
         table = np.column_stack([np.zeros(len(use)), use])
         some = Population({"cost": Tables(table, table)}, evidence.groups, weights)
-        ((_, resource),) = bounds_of(evidence, demands_of(evidence.problem).averages, some)
+        ((_, resource, _),) = bounds_of(evidence, demands_of(evidence.problem).averages, some)
         found = resource.influence(use, prices)
         used.append((resource.summed(use) / len(use), found / (1.0 if weights is None else weights)))
     assert used[0][0] == pytest.approx(used[1][0])
@@ -133,7 +133,7 @@ def test_curves_of_rows_that_count_several_times():
     one, other = one | {"outcomes": outcomes}, other | {"outcomes": outcomes}
     asked = {"budgets": (0.1, 0.3, 0.8), "model": linear}
     found, expected = eh.curve(log, one, **asked), eh.curve(several, other, **asked)
-    assert [line.name for line in found.lines] == ["targeted", "only letter", "as logged"]
+    assert [line.name for line in found.lines] == ["targeted", "only letter", "as logged", "all none"]
     for line, of_many in zip(found.lines, expected.lines, strict=True):
         for z, y in zip((*line.value, *line.less), (*of_many.value, *of_many.less), strict=True):
             assert z.pair == pytest.approx(y.pair, rel=1e-8, abs=1e-12)

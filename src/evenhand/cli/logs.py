@@ -42,6 +42,11 @@ CURVE = """\
 What is a larger budget worth, and what does targeting bring? The value of the best policy at every budget, beside
 single actions for cases drawn at random, and beside targeting that is even between groups, each with its standard
 error, and the paired differences of cases. The problem file needs a budget, such as one on a price per letter.
+
+With --over, another limit of the file varies: a floor, a ratio, a tolerance, another budget. Its name is that which
+notes state with its price, and an unknown name lists those that there are; --at and --budgets are then its numbers:
+
+  evenhand curve LOG.csv --problem PROBLEM.toml --over "sale per case, at least" --at 0.1 --at 0.2
 """
 RULES = """\
 Which rule that people can read and check is the best? A tree of depth 2 has up to four kinds of cases, each with an
@@ -123,6 +128,8 @@ def _add_curve(commands: Commands) -> None:
     curve.add_argument("--budgets", type=count, default=20, metavar="N", help="how many budgets (default: 20)")
     curve.add_argument("--at", type=float, action="append", default=[], metavar="B",
                        help="a budget per case, in place of evenly spaced ones (may be repeated)")  # fmt: skip
+    curve.add_argument("--over", default=None, metavar="LIMIT",
+                       help="another limit of the file in place of its first budget, as above")  # fmt: skip
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
 
@@ -292,6 +299,7 @@ def _curve(o: argparse.Namespace) -> int:
             o.problem,
             budgets=budgets,
             tolerances=o.tolerance,
+            over=o.over,
             folds=o.folds,
             seed=o.seed,
             model=_model(o),

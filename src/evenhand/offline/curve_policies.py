@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +110,17 @@ def cheapest_of(aim: Aim, cost: Tables) -> Once:
     return Once(cheapest(aim.worth, cost.predicted))
 
 
+def name_of(start: Once, names: Sequence[str]) -> str:
+    """Return the name of the line of the cheapest actions, as of `singles` where all rows have the same one."""
+    played = np.unique(start.of(np.arange(float(len(names)))[None])).astype(int)
+    return f"all {names[played[0]]}" if len(played) == 1 else "all cheapest"
+
+
+def constant(policy: Once, aim: Aim, count: int, cost: Tables) -> Iterator[At]:
+    """Yield a policy that is the same at so many budgets."""
+    yield from repeat(aim.at(policy, cost), count)
+
+
 def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
     """Yield the policy that plays one action in a random share of rows; the others stay as they start."""
     everywhere = Once(Point(np.full(aim.rows, action, np.int32), -1, 0, 0.0, 0.0))
@@ -119,17 +130,21 @@ def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: T
 
 def logging_policy(crossed: Crossed, start: Once, budgets: Sequence[float], outcome: str) -> Iterator[At]:
     """Yield the policy of the log in a random share of rows, and in all of them once a budget pays for it."""
+    aim, cost, clusters = crossed.dealt, crossed.cost_dealt(outcome), crossed.clusters_dealt
+    costs, amounts = clusters.times(cost.predicted), crossed.evidence.used((outcome,))[outcome]
+    everywhere = plays_logged(crossed, [(costs, clusters.times(amounts[crossed.rows.order][:, None])[:, 0])])
+    return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
+
+
+def plays_logged(crossed: Crossed, more: Iterable[tuple[Floats, Floats]] = ()) -> Once:
+    """Return what the log did in every row, with the outcomes that followed, and what rows have of more tables."""
     evidence, aim, order = crossed.evidence, crossed.dealt, crossed.rows.order
-    cost, amounts = crossed.cost_dealt(outcome), evidence.used((*evidence.problem.learned, *evidence.problem.known))
+    amounts = evidence.used((*evidence.problem.learned, *evidence.problem.known))
     each = [evidence.achieved] if aim.linear else [amounts[name] for name in evidence.problem.objective.outcomes]
     own = [*zip(aim.tables, each, strict=True), *((crossed.tables_dealt[name], z) for name, z in amounts.items())]
     known = [(table, z[order]) for tables, z in own for table in tables]
-    clusters = crossed.clusters_dealt
-    costs, spent = clusters.times(cost.predicted), clusters.times(amounts[outcome][order][:, None])[:, 0]
-    known.append((costs, spent))
     played = Point(evidence.played[order].astype(np.int32), -1, 0, 0.0, 0.0)
-    everywhere = Once(played, [*known, (crossed.weights_dealt, np.ones(len(order)))])
-    return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
+    return Once(played, [*known, *more, (crossed.weights_dealt, np.ones(len(order)))])
 
 
 def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], limit: Limit) -> Iterator[At]:

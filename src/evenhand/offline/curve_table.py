@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.core.texts import amount
 from evenhand.logs.checks import fault_of, scope
 from evenhand.offline.cautions import Doubt, sure
+from evenhand.offline.curve_limits import Axis
 from evenhand.offline.curve_policies import TARGETED, Line
 from evenhand.offline.results import LogResult, in_band, interval, reaches, told, use_cell
 from evenhand.offline.scores import Bands, Estimate
@@ -25,27 +26,28 @@ from evenhand.report.tables import Table
 
 COLUMNS = 6  # budgets of a table
 _ROUNDED = 1e-12  # of a value: what the same values may differ by
-REACH = "standard errors that hold at all budgets at once (95 %)"
+REACH = "standard errors that hold at all {point}s at once (95 %)"
 REACH_OF_MEASURES = "standard errors that hold for all measures at once (95 %)"
 VALUES = (
-    "Each line is a policy: what it brings per case at each budget per case. Bands are 95 % intervals at each budget "
-    "alone, for the population behind the log. The dotted line is the budget of the file."
+    "Each line is a policy: what it brings per case at each {point}. Bands are 95 % intervals at each {point} alone, "
+    "for the population behind the log. The dotted line is the {point} of the file."
 )
 DIFFERENCES = (
-    "How much more targeting brings than each of the others at the same budget, by pairs of cases. Where a band "
-    "includes 0, the difference is indistinguishable from chance. Of twenty budgets, one is outside its band by chance."
+    "How much more targeting brings than each of the others at the same {point}, by pairs of cases. Where a band "
+    "includes 0, the difference is indistinguishable from chance. Of twenty {point}s, one is outside its band by "
+    "chance."
 )
 MEASURES = (
-    "What targeting brings on average over all budgets, with 95 % intervals of each alone. Qini is the mean difference "
-    "to another line, AUUC that to the cheapest actions; the area is this times the width of the budgets. RATE is what "
-    "those bring beyond the average who are ranked first, by their first step beyond the cheapest action: above 0, the "
-    "ranking says something."
+    "What targeting brings on average over all {point}s, with 95 % intervals of each alone. Qini is the mean "
+    "difference to another line, AUUC that to the cheapest actions; the area is this times the width of the {point}s. "
+    "RATE is what those bring beyond the average who are ranked first, by their first step beyond the cheapest action: "
+    "above 0, the ranking says something."
 )
 USES = (
-    "What a policy uses, by scores, its 95 % interval, and the confidence that this is within the budget. Plans keep "
-    "to the budget by predictions: on average and, if it binds, about half the time. No run is forced to keep it."
+    "What a policy uses, by scores, its 95 % interval, and the confidence that this is within the {point}. Plans keep "
+    "to the {point} by predictions: on average and, if it binds, about half the time. No run is forced to keep it."
 )
-PRICES = "What one more unit of the budget is predicted to bring. Where it is 0, more of it is worth nothing."
+PRICES = "What one more unit of the {point} is predicted to bring. Where it is 0, the {point} does not bind."
 
 
 class Point(NamedTuple):
@@ -65,8 +67,9 @@ class Curve(LogResult):
 
     Args:
         log, problem_file, objective, rows, folds, seed, checks, notes, clusters: as of `LogResult`.
-        spent: the outcome that the budget limits.
-        budgets: per case, rising.
+        axis: what is varied, in words.
+        spent: the outcome that the budget or another limit is about.
+        budgets: per case, rising; or numbers of the limit.
         lines: one per policy, `targeted` first.
         bands: by policy, the standard errors to either side that hold at all budgets at once.
         measures: of targeting over all budgets.
@@ -78,6 +81,7 @@ class Curve(LogResult):
     name: ClassVar[str] = "curve"
     kind: ClassVar[str] = "curve"
 
+    axis: Axis
     spent: str
     budgets: tuple[float, ...]
     lines: tuple[Line, ...]
@@ -96,7 +100,7 @@ class Curve(LogResult):
             Column(less, f"less than {TARGETED}", lambda z: z.less),
             Column(("spent",), "spent", lambda z: z.spent),
             Column(("used", "se used", "low used", "high used"), "used, by scores", lambda z: z.used),
-            Column(("confidence",), "confidence in the budget", lambda z: sure(z.used, z.budget)),
+            Column(("confidence",), f"confidence in the {self.axis.point}", self._confidence),
             Column(("price",), "price", lambda z: z.price),
         )
 
@@ -111,7 +115,7 @@ class Curve(LogResult):
         for line in self.lines:
             last = [*map(self.reached, self.bands[line.name]), *area.cells(line.name), *self.cluster_count.values()]
             rows += [[line.name, z.budget, *cells_of(columns, z), *last] for z in self.points(line)]
-        return Records(["policy", "budget", *names_of(columns), *reach, *area.names, *self.cluster_count], rows)
+        return Records(["policy", self.axis.point, *names_of(columns), *reach, *area.names, *self.cluster_count], rows)
 
     def measurements(self) -> Iterator[Measurement]:
         """Yield the reach in standard errors of intervals that hold at all budgets, and the numbers at each."""
@@ -122,23 +126,25 @@ class Curve(LogResult):
         yield Measurement(TARGETED, {}, f"{self.objective}: {REACH_OF_MEASURES}", self.reached(self.measures.errors))
         for line in self.lines:
             for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
-                yield Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", self.reached(errors))
+                name = f"{self.objective}{what}: {REACH.format(point=self.axis.point)}"
+                yield Measurement(line.name, {}, name, self.reached(errors))
             for z in self.points(line):
-                yield from (row for c in columns for row in c.measurements(line.name, {"budget": z.budget}, z))
+                yield from (row for c in columns for row in c.measurements(line.name, {self.axis.point: z.budget}, z))
 
     def inputs(self) -> dict[str, object]:
         """Return the inputs of the numbers, by name."""
-        return super().inputs() | {"stated budget": self.stated}
+        over = {"over": self.axis.name} if self.axis.name else {}
+        return super().inputs() | over | {f"stated {self.axis.point}": self.stated}
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:
-        """The allowance of the file's budget."""
-        return (Allowance(self.spent, self.stated, self.rows, "cases of the log"),)
+        """The allowance of the file's budget, where that is varied."""
+        return () if self.axis.name else (Allowance(self.spent, self.stated, self.rows, "cases of the log"),)
 
     @property
     def about(self) -> str:
         """The contents of the tables, in a few words."""
-        return f"{self.objective} per case against {self.spent} per case"
+        return f"{self.objective} per case against {self.axis.unit}"
 
     @property
     def _at(self) -> int:
@@ -147,22 +153,33 @@ class Curve(LogResult):
     def headline(self) -> str:
         """State the gain of targeting over the best single action, at the budget of the file or the nearest to it."""
         i = self._at
-        at = self.allowed[0]._replace(rate=self.budgets[i])
-        b = f"{amount(at.total, 6)} {self.spent} in all ({amount(at.rate)} per case)"
-        first, *others = self.lines
+        at = [each._replace(rate=self.budgets[i]) for each in self.allowed]
+        b = "".join(f"{amount(z.total, 6)} {self.spent} in all ({amount(z.rate)} per case)" for z in at)
+        b = b or f"{self.axis.unit} {amount(self.budgets[i])}"  # of another limit
+        first = self.lines[0]
         if (fault := fault_of(self.checks)) is not None:
             return f"What targeting brings cannot be told, as {fault}"
         if self.doubt.any or math.isnan(first.value[i].se):
             return f"At {b}, what targeting brings cannot be told, as the log says too little of such plays"
-        others = [line for line in others if not math.isnan(line.value[i].se)]
-        singles = [line for line in others if line.name.startswith("only ")] or others
-        if not singles:
+        rivals = [line for line in self._rivals if not math.isnan(line.value[i].se)]
+        if not rivals:
             low, high = first.value[i].interval
             value = f"{first.value[i].value:.4f} {self.objective} per case (95 %: {low:.4f} to {high:.4f})"
             return f"{scope(self.checks)}At {b}, {first.name} is worth {value}"
-        best = max(singles, key=lambda line: line.value[i].value)
+        best = max(rivals, key=lambda line: line.value[i].value)
         beyond = interval("", best.less[i]).words(f" {self.objective} per case beyond {best.name}")
         return f"{scope(self.checks)}At {b}, targeting brings {beyond}"
+
+    @property
+    def _unit(self) -> str:
+        """What one more unit is of."""
+        return repr(self.axis.name) if self.axis.name else self.spent
+
+    def _confidence(self, z: Point) -> float:
+        """The confidence that a policy keeps to the most or the least of an outcome; NaN of other limits."""
+        if self.axis.side < 0:
+            return sure(z.used.negative(), -z.budget)
+        return sure(z.used, z.budget) if self.axis.side else math.nan
 
     @property
     def _sound(self) -> bool:
@@ -174,31 +191,41 @@ class Curve(LogResult):
         each, errors = zip(self.budgets, line.less, strict=True), self.bands[line.name].less
         return [(b, in_band("", z, errors, len(self.budgets)).sign) for b, z in each if not math.isnan(z.se)]
 
-    def pays(self) -> str:
-        """State whether targeting pays, and up to which budget: where it brings more than each action at random.
+    @property
+    def _rivals(self) -> list[Line]:
+        """The lines that target nobody: single actions for rows drawn at random, and the cheapest actions for all.
 
-        It does where the band of every such difference, which holds at all budgets at once, is above 0, if that of AUUC
-        is, too: to play a harmful action seldom is no gain beyond not playing it.
+        None where targeting keeps to limits by predictions alone, with which it seems to bring more than it does.
         """
-        names = [z.name for z in self.lines if z.name.startswith("only ")] or [z.name for z in self.lines[1:]]
-        if not names or not self._sound:
+        return [] if not self.axis.judged else [line for line in self.lines if line.name.startswith(("only ", "all "))]
+
+    def pays(self) -> str:
+        """State whether targeting pays, and up to which budget.
+
+        It does where it brings more than every line that targets nobody at the same budget: where the band of each such
+        difference, which holds at all budgets at once, is above 0.
+        """
+        if not self._sound:
             return "Whether targeting pays cannot be told from this log"
-        more = {line.name: {b for b, told in self._signs(line) if told == 1} for line in self.lines}
-        at = [b for b in self.budgets if all(b in more[name] for name in names)]
-        count, unit = len(self.budgets), f"{self.spent} per case"
+        if not self._rivals:
+            return "Whether targeting pays cannot be told, as it keeps to limits by predictions alone"
+        more = {line.name: {b for b, told in self._signs(line) if told == 1} for line in self._rivals}
+        there = [[z.name for z in self._rivals if not math.isnan(z.value[i].value)] for i in range(len(self.budgets))]
+        at = [b for b, names in zip(self.budgets, there, strict=True) if names and all(b in more[z] for z in names)]
+        points, unit = f"{len(self.budgets)} {self.axis.point}s", self.axis.unit
         if not at:
-            return f"Targeting does not pay at any of {count} budgets, as far as the log tells"
-        if math.isnan(self.measures.least_auuc):
-            return "Whether targeting pays is told by curves of two or more budgets"
-        if self.measures.least_auuc <= 0.0:
-            return "Targeting does not pay: the log cannot tell it from the cheapest actions"
+            alike = next((f": the log cannot tell it from {name!r}" for name, each in more.items() if not each), None)
+            return f"Targeting does not pay at any of {points}{alike or ', as far as the log tells'}"
         ends = amount(at[0], 3) if len(at) == 1 else f"{amount(at[0], 3)} to {amount(at[-1], 3)}"
-        found = f"Targeting pays at {len(at)} of {count} budgets ({ends} {unit})"
+        found = f"Targeting pays at {len(at)} of {points} ({ends} {unit})"
         if at[-1] == self.budgets[-1]:
             return found
-        beyond = self.budgets[self.budgets.index(at[-1]) + 1]
-        rival = next(name for name in names if beyond not in more[name])
-        return f"{found}, and from {amount(beyond, 3)} on, it cannot be told from {rival!r}"
+        following = self.budgets.index(at[-1]) + 1
+        beyond = self.budgets[following]
+        rival = next(
+            (f"it cannot be told from {name!r}" for name in there[following] if beyond not in more[name]), None
+        )
+        return f"{found}, and from {amount(beyond, 3)} on, {rival or 'nothing else keeps to all limits'}"
 
     def sentences(self) -> Iterator[str]:
         """Yield at which budgets differences are told from chance, by bands of all budgets, and the worth of a unit."""
@@ -207,18 +234,18 @@ class Curve(LogResult):
         yield from allowances.sentences(self.allowed)
         for line in others if self._sound else ():
             told = self._signs(line)
-            brings = _where(told) if told else "what the log says too little of"
+            brings = _where(told, self.axis.point) if told else "what the log says too little of"
             yield f"Beyond {line.name}, targeting brings {brings}."
         price = first.price[self._at]
-        yield f"One more unit of {self.spent} is predicted to be worth {amount(price)} {self.objective} there."
+        yield f"One more unit of {self._unit} is predicted to be worth {amount(price)} {self.objective} there."
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the page: values, differences, prices, and uses if they are learned."""
-        values, *less, prices = self._lines()
+        point, (values, *less, prices) = self.axis.point, self._lines()
         _, *others = self.lines
         yield Part(
-            title=f"{self.objective} per case, by {self.spent} allowed per case",
-            reading=VALUES,
+            title=f"{self.objective} per case, by {self.axis.most}",
+            reading=VALUES.format(point=point),
             chart=charts.courses(
                 self.headline(),
                 self.budgets,
@@ -231,7 +258,7 @@ class Curve(LogResult):
         if others:
             yield Part(
                 title="What targeting brings beyond the others",
-                reading=DIFFERENCES,
+                reading=DIFFERENCES.format(point=point),
                 chart=charts.courses(
                     " ".join(self.sentences()),
                     self.budgets,
@@ -241,15 +268,21 @@ class Curve(LogResult):
                 keys=tuple((z.name, i) for i, z in enumerate(others, 1)),
                 tables=tuple(less),
             )
-        yield Part(title="What targeting brings over all budgets", reading=MEASURES, tables=(self._over_all(),))
-        yield Part(title=f"What one more unit of {self.spent} is worth", reading=PRICES, tables=(prices,))
+        over_all = MEASURES.format(point=point)
+        if self.measures.each:
+            yield Part(title=f"What targeting brings over all {point}s", reading=over_all, tables=(self._over_all(),))
+        worth = PRICES.format(point=point)
+        yield Part(title=f"What one more unit of {self._unit} is worth", reading=worth, tables=(prices,))
         if uses := tuple(self._uses()):
-            yield Part(title=f"How surely the budget of {self.spent} is kept", reading=USES, tables=uses)
+            yield Part(
+                title=f"How surely the {point} of {self.spent} is kept", reading=USES.format(point=point), tables=uses
+            )
 
     def tables(self) -> Iterator[Table]:
         """Yield the tables: of values, of differences, of prices, and of uses if they are learned."""
         yield from self._lines()
-        yield self._over_all()
+        if self.measures.each:
+            yield self._over_all()
         yield from self._uses()
 
     def _over_all(self) -> Table:
@@ -258,26 +291,28 @@ class Curve(LogResult):
             [z.name, told(z.value), reaches(z.value), "" if math.isnan(z.width) else f"{z.value.value * z.width:.4f}"]
             for z in self.measures.each
         ]
-        return Table(["over all budgets, ± se", f"{self.objective} per case", "95 %", "area"], rows)
+        return Table([f"over all {self.axis.point}s, ± se", f"{self.objective} per case", "95 %", "area"], rows)
 
     def _lines(self) -> Iterator[Table]:
         first, *others = self.lines
-        at, most = self._few(), f"{self.spent} at most"
-        yield self._table(f"{most}, ± se", {line.name: [told(line.value[i]) for i in at] for line in self.lines})
+        at = self._few()
+        yield self._table(
+            f"{self.axis.most}, ± se", {line.name: [told(line.value[i]) for i in at] for line in self.lines}
+        )
         if others:
             head = f"{first.name} beyond, ± se"
             yield self._table(head, {line.name: [told(line.less[i]) for i in at] for line in others})
         yield self._table(
-            "one more unit is worth", {line.name: [f"{line.price[i]:.4f}" for i in at] for line in self.lines}
+            "one more unit is worth", {line.name: [number(line.price[i]) for i in at] for line in self.lines}
         )
 
     def _uses(self) -> Iterator[Table]:
         """The use of a budget that plans keep to by predictions alone."""
-        if self.learned:
+        if self.learned and self.axis.side:
             cells = {
-                line.name: [use_cell(line.used[i], sure(line.used[i], self.budgets[i])) for i in self._few()]
-                for line in self.lines
+                line.name: [use_cell(z.used, self._confidence(z)) for z in self.points(line)] for line in self.lines
             }
+            cells = {name: [each[i] for i in self._few()] for name, each in cells.items()}
             yield self._table(f"{self.spent} used, 95 %, confidence", cells)
 
     def _table(self, head: str, cells: Mapping[str, list[str]]) -> Table:
@@ -295,14 +330,15 @@ class Curve(LogResult):
         """Yield the lines below the tables, which say how to read them."""
         yield f"{self.pays()}."
         yield "se: standard error for the population behind the log. Differences are by pairs of cases."
-        if self.learned:
-            yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
-            yield "confidence: that the use of the policy is within the budget in the population behind the log."
+        if self.learned and self.axis.side:
+            point = self.axis.point
+            yield f"Plans keep to the {point} by predictions of {self.spent}, so that it holds on average alone."
+            yield f"confidence: that the use of the policy is within the {point} in the population behind the log."
         one = f"{self.reached():.2f} se to either side, shifted where few cases weigh heavily"
-        yield f"95 % at one budget: {one}, or by events."
+        yield f"95 % at one {self.axis.point}: {one}, or by events."
         if count := len(self.measures.each):
             yield f"95 % for all {count} measures at once: {self.reached(self.measures.errors):.2f} se"
-        yield "95 % at all budgets of a line at once:"
+        yield f"95 % at all {self.axis.point}s of a line at once:"
         for line in self.lines:
             value, less = self.bands[line.name]
             told_value, told_less = (f"{self.reached(errors):.2f} se" for errors in (value, less))
@@ -317,6 +353,11 @@ class Curve(LogResult):
             )
 
 
+def number(z: float) -> str:
+    """Return a number for a table; nothing for NaN."""
+    return "" if math.isnan(z) else f"{round(z, 4) + 0.0:.4f}"
+
+
 def _differs(z: Estimate, errors: float) -> bool:
     """Whether an interval of a number of standard errors leaves out 0."""
     low, high = z.within(errors)
@@ -328,12 +369,12 @@ def _course(hue: int, name: str, estimates: Sequence[Estimate]) -> Course:
     return Course(name, [z.value for z in estimates], [low for low, _ in ends], [high for _, high in ends], hue)
 
 
-def _where(told: Sequence[tuple[float, int]]) -> str:
-    """Say at how many budgets a difference is told from chance, and between which."""
+def _where(told: Sequence[tuple[float, int]], point: str) -> str:
+    """Say at how many points a difference is told from chance, and between which."""
     found = []
     for sign, word in ((1, "more"), (-1, "less")):
         at = [b for b, z in told if z == sign]
         if at:
             ends = amount(at[0], 3) if len(at) == 1 else f"{amount(at[0], 3)} to {amount(at[-1], 3)}"
-            found.append(f"{word} at {len(at)} of {len(told)} budgets ({ends})")
-    return ", ".join(found) or f"nothing distinguishable from chance at any of {len(told)} budgets"
+            found.append(f"{word} at {len(at)} of {len(told)} {point}s ({ends})")
+    return ", ".join(found) or f"nothing distinguishable from chance at any of {len(told)} {point}s"

@@ -113,11 +113,13 @@ class LogResult(Evaluation):
 
 
 def told(estimate: Estimate) -> str:
-    """Return an estimate for a table; one without an error is a guess.
+    """Return an estimate for a table; one without an error is a guess, and NaN is nothing.
 
-    >>> told(Estimate(-0.00001, 0.002)), told(Estimate(0.5, float("nan")))
-    ('0.0000 ± 0.0020', '0.5000 (guess)')
+    >>> told(Estimate(-0.00001, 0.002)), told(Estimate(0.5, float("nan"))), told(Estimate(*[float("nan")] * 2))
+    ('0.0000 ± 0.0020', '0.5000 (guess)', '')
     """
+    if math.isnan(estimate.value):
+        return ""
     error = "(guess)" if math.isnan(estimate.se) else f"± {estimate.error:.4f}"
     return f"{round(estimate.value, 4) + 0.0:.4f} {error}"
 
@@ -144,6 +146,8 @@ def use_cell(used: Estimate, sure: float) -> str:
     >>> use_cell(Estimate(0.5, 0.1), 0.5), use_cell(Estimate(0.5, float("nan")), float("nan"))
     ('0.5000 (0.3040 to 0.6960), 50.0%', '0.5000 (guess), unknown')
     """
+    if math.isnan(used.value):
+        return ""
     confidence = "unknown" if math.isnan(sure) else f"{sure:.1%}"
     return f"{round(used.value, 4) + 0.0:.4f} ({reaches(used) or 'guess'}), {confidence}"
 

@@ -22,7 +22,7 @@ class Measure(NamedTuple):
     """A measure of targeting over all budgets, per case."""
 
     name: str
-    beyond: str  # the line that it is measured against; empty for none
+    beyond: str  # the line that it is measured against; empty for a measure of the ranking
     value: Estimate
     width: float  # of the budgets, by which an area is the value times; NaN of what is no area
 
@@ -36,11 +36,6 @@ class Measures(NamedTuple):
     def qini(self, line: str) -> Estimate:
         """The Qini beyond a line; NaN if there is none."""
         return next((z.value for z in self.each if z.beyond == line), Estimate(float("nan"), float("nan")))
-
-    @property
-    def least_auuc(self) -> float:
-        """What targeting brings beyond the cheapest actions at the least, by the band; NaN at a single budget."""
-        return next((z.value.value - self.errors * z.value.se for z in self.each if z.name == AUUC), float("nan"))
 
 
 class Areas:
@@ -67,16 +62,16 @@ class Areas:
             own = value.times(self._parts[budget])
             self.found[line] = self.found[line].plus(own) if budget else own
 
-    def measures(self, least: Average) -> Iterator[tuple[str, str, Average]]:
-        """Yield the name of each area beyond another line, the line, and the area; the first line is targeted.
+    def measures(self) -> Iterator[tuple[str, str, Average]]:
+        """Yield the name of each area beyond another line, the line, and the area.
 
-        Args:
-            least: the value of the cheapest actions, beyond which AUUC is.
+        The first line is targeted, and the last one that of the cheapest actions, beyond which AUUC is.
         """
         if self.found:
             (_, first), *others = self.found.items()
-            yield from ((f"Qini beyond {name}", name, first.less(other)) for name, other in others)
-            yield AUUC, "", first.less(least)
+            names = [*(f"Qini beyond {name}" for name, _ in others[:-1]), AUUC]
+            each = ((area, name, first.less(z)) for area, (name, z) in zip(names, others, strict=True))
+            yield from (found for found in each if not np.isnan(found[2].value))  # of lines that are there throughout
 
 
 class Ranking(NamedTuple):
@@ -165,19 +160,16 @@ def rates(crossed: Crossed, outcome: str, ask: Callable[[Floats], Doubt]) -> tup
     return found[0], found[1]
 
 
-def measures_of(
-    areas: Areas, least: Average, rate: Mapping[str, Average], seed: int, names: Ints, line: int
-) -> Measures:
+def measures_of(areas: Areas, rate: Mapping[str, Average], seed: int, names: Ints, line: int) -> Measures:
     """Return the measures of targeting with their errors, and the band of all of them at once.
 
     Args:
-        areas: below the lines, of which the first is targeted.
-        least: the value of the cheapest actions.
+        areas: below the lines.
         rate: measures by name that are no areas.
         seed, line: of the multipliers of the band.
         names: `(G)` of the clusters.
     """
-    each = [(*z, areas.width) for z in areas.measures(least)]
+    each = [(*z, areas.width) for z in areas.measures()]
     each += [(name, "", average, float("nan")) for name, average in rate.items()]
     found = [Measure(name, beyond, average.estimate, width) for name, beyond, average, width in each]
     sums = [blocks(average.psi, names) for _, _, average, _ in each]

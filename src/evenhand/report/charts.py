@@ -190,10 +190,11 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
                     parts.append(f'<polygon class="fill {hue}" points="{at.points(around)}"/>')
             else:
                 parts += _whiskers(at, over, z, hue)
-            points = at.points(zip(over, z.mean, strict=True))
-            parts.append(f'<polyline class="course {hue}" points="{points}"/>')
-            if len(over) == 1:
-                parts.append(f'<circle class="bar {hue}" cx="{at.x(over[0]):.1f}" cy="{at.y(z.mean[0]):.1f}" r="4"/>')
+            there = [(x, y) for x, y in zip(over, z.mean, strict=True) if math.isfinite(y)]
+            parts.append(f'<polyline class="course {hue}" points="{at.points(there)}"/>')
+            if len(there) == 1:
+                ((x, y),) = there
+                parts.append(f'<circle class="bar {hue}" cx="{at.x(x):.1f}" cy="{at.y(y):.1f}" r="4"/>')
         return svg(about, width, _TALL, parts)
 
     return two_widths(draw)

@@ -94,6 +94,10 @@ class Resource:
             return self.factor[:, 0] * float(own.sum())
         return np.asarray(self.factor @ np.bincount(self.groups, own, self.factor.shape[1]))
 
+    def beyond(self, own: Floats) -> Floats:
+        """Return the average use beyond each limit, by the use of all cases, `(N)->(M)`."""
+        return self.summed(own) / len(own) - self.most
+
     def influence(self, own: Floats, prices: Floats) -> Floats:
         """Return the influence of cases on the average use at prices of the limits, by their own use, `(N),(M)->(N)`.
 

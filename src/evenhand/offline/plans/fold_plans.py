@@ -27,7 +27,7 @@ from evenhand.problem.constraints.statements import Statement
 
 _STEPS = 80  # of a bisection: beyond the last bit of a double
 _FREE = 500  # rows of a fold about which the first program of several limits decides
-_PASSES = 3  # of plans that are only compared, where limits may be a little too narrow for any plan
+_PASSES = 6  # of plans that are only compared, where limits may be a little too narrow for any plan
 
 
 class Fold(NamedTuple):
@@ -42,6 +42,7 @@ class Fold(NamedTuple):
 
 Planner = Callable[[Fold], Iterator[Planned]]  # yields a plan for every budget
 Fixed = Callable[[Fold], list[Bound]]  # the limits of a fold that are the same at every budget
+Vary = Callable[[Fold], Callable[[float], list[Bound]]]  # those that are not, at a budget
 
 
 class Split(NamedTuple):
@@ -340,13 +341,13 @@ class Crossed:
         """
         if fixed is None:
             return max(float(own.min(1).mean()) for own in self.rows.runs.of(self.counted[outcome].predicted))
-        every = ((fold, np.zeros((len(fold.rows), 1)) - fold.cost) for fold in self._folds(outcome))
+        every = ((fold, np.zeros((len(fold.rows), 1)) - fold.cost) for fold in self.each_fold(outcome))
         return max(-allocate_named(less, fixed(fold), np.arange(len(less))).value for fold, less in every)
 
     def enough(self, outcome: str, fixed: Fixed | None = None) -> float:
         """Return the budget beyond which more money is worth nothing in any fold, by predictions."""
         found = [self.least(outcome, fixed)]
-        for fold in self._folds(outcome):
+        for fold in self.each_fold(outcome):
             if fixed is not None:
                 found.append(float(next(program(fixed, None, [0.0])(fold)).of(fold.cost).mean()))
             elif fold.aim.linear:
@@ -380,10 +381,10 @@ class Crossed:
 
     def own(self, planner: Planner, outcome: str | None) -> Iterator[Parted]:
         """Yield plans for a sequence of budgets, without those that leave out one more fold."""
-        found = [planner(fold) for fold in self._folds(outcome)]
+        found = [planner(fold) for fold in self.each_fold(outcome)]
         return (Parted(self.rows, parts) for parts in zip(*found, strict=True))
 
-    def _folds(self, outcome: str | None) -> Iterator[Fold]:
+    def each_fold(self, outcome: str | None) -> Iterator[Fold]:
         """Yield the folds, and the cost of an outcome in each."""
         runs = self.rows.runs
         costs = runs.of((self._nothing if outcome is None else self.counted[outcome]).predicted)
@@ -454,24 +455,24 @@ def parity(fixed: Fixed, groups: Ints, tolerance: float) -> Fixed:
     return limits
 
 
-def program(fixed: Fixed, outcome: str | None, budgets: Sequence[float]) -> Planner:
-    """Return a planner for the best policies within budgets on an outcome and fixed limits, by `allocate`.
-
-    Without an outcome, the fixed limits are all.
-    """
+def program(fixed: Fixed, outcome: str | None, budgets: Sequence[float], vary: Vary | None = None) -> Planner:
+    """Return a planner for the best policies within budgets on an outcome, or what varies, and fixed limits."""
 
     def plan(fold: Fold) -> Iterator[Planned]:
         others, order, near = fixed(fold), np.arange(len(fold.rows)), None
+        varied = None if vary is None else vary(fold)
         for budget in budgets:
-            bounds = others if outcome is None else [budget_of(outcome, fold.cost, budget), *others]
+            own = [] if outcome is None else [budget_of(outcome, fold.cost, budget)]
+            bounds = [*(own if varied is None else varied(budget)), *others]
 
             def best_plan(worth: Floats, bounds: list[Bound] = bounds) -> ProgramPlan:
                 nonlocal near
                 if fold.apart:
-                    found = nearest(worth, [bound.resource for bound in bounds], order, near, _FREE, _PASSES)
+                    # few passes from the prices of another budget may end far from the best plan
+                    found = nearest(worth, [bound.resource for bound in bounds], order, None, _FREE, _PASSES)
                 else:
                     found = allocate_named(worth, bounds, order, near, _FREE)
-                near = found.prices
+                    near = found.prices
                 return ProgramPlan(found, bounds)
 
             yield fold.aim.best(best_plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -46,6 +46,13 @@ class Bound(NamedTuple):
 
     label: str
     resource: Resource
+    more: Resource | None = None  # the same limit with one more unit, where a curve varies it
+
+    def gives(self, of: Callable[[Floats], Floats]) -> Floats:
+        """Return the room that this unit gives to a policy, by what rows have of a table, `->(M)`; 0 if none varies."""
+        if self.more is None:
+            return np.zeros(len(self.resource.most))
+        return self.resource.beyond(of(self.resource.use)) - self.more.beyond(of(self.more.use))
 
 
 def budget_of(outcome: str, cost: Floats, rate: float) -> Bound:

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats, Ints
-from evenhand.offline.plans.allocation import Allocation
+from evenhand.offline.plans.allocation import Allocation, Resource
 from evenhand.offline.plans.frontier import Point
 from evenhand.offline.plans.limits import Bound
 
@@ -63,7 +63,11 @@ class ProgramPlan:
         return found
 
     def margin(self, brings: object = None) -> float:
-        return float(self.found.prices[0][0])
+        """The worth of one more unit of the budget, or of the limit that a curve varies, by the room that it gives."""
+        if self.bounds[0].more is None:
+            return float(self.found.prices[0][0])
+        pairs = zip(self.bounds, self.found.prices, strict=True)
+        return sum(float(prices @ bound.gives(self.of)) for bound, prices in pairs)
 
     def probabilities(self, n_actions: int) -> Floats:
         found = np.zeros((len(self.found.actions), n_actions))
@@ -135,13 +139,17 @@ class Single:
     Args:
         cheapest, single: the policies that are mixed.
         share: of the rows that get the action.
-        step: what the action costs on average beyond the cheapest one.
+        step: what the action costs on average beyond the cheapest one, in units of the limit that binds.
+        bound: this limit and its row, if it is not that of a curve's budget.
+        more: by how much it gives way for one more unit of what a curve varies.
     """
 
     cheapest: Once
     single: Once
     share: float
     step: float
+    bound: tuple[Resource, int] | None = None
+    more: float = 1.0
 
     @staticmethod
     def within(budget: float, cheapest: Once, single: Once, cost: Floats) -> Single:
@@ -161,10 +169,13 @@ class Single:
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         """The correction arises because the share depends on the costs of the rows."""
         slope = self._slope(brings) if self.share > 0.0 else 0.0
-        return np.asarray(slope * (spent - spent.mean()))
+        if self.bound is None:
+            return np.asarray(slope * (spent - spent.mean()))
+        resource, row = self.bound
+        return resource.influence(self.of(resource.use), slope * np.eye(len(resource.most))[row])
 
     def margin(self, brings: Brings) -> float:
-        return self._slope(brings)
+        return self.more * self._slope(brings)
 
     def probabilities(self, n_actions: int) -> Floats:
         base = self.cheapest.probabilities(n_actions)
@@ -279,7 +290,8 @@ def worth_of_limits(name: str, plan: Parted, objective: str) -> Iterator[str]:
                 found[bound.label] = found.get(bound.label, 0.0) + len(rows) / whole * float(prices.sum())
     dear = [f"{amount(price)} for {label}" for label, price in found.items() if amount(price) != "0"]
     if dear:
-        yield f"one more unit of a limit is predicted to bring {name!r} so much {objective}: {'; '.join(dear)}"
+        brings = f"predicted to bring {name!r} so much {objective}: {'; '.join(dear)}"
+        yield f"a limit that gives way by one unit is {brings}"
     elif found:
         yield f"no limit binds in {name!r}"
 

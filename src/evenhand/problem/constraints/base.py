@@ -116,6 +116,14 @@ class Rated(Constraint, Protocol):
 
 
 @runtime_checkable
+class Limited(Constraint, Protocol):
+    """A constraint whose rows depend on its limit, which may be another number."""
+
+    def at_limit(self, limit: float) -> Constraint:
+        """The constraint with another limit."""
+
+
+@runtime_checkable
 class Totalled(OneOutcome, Protocol):
     """A constraint on the sum of an outcome that is spent, which may be stated as another total over the horizon."""
 
@@ -220,6 +228,11 @@ def relative(constraint: Constraint) -> Relative | None:
 def as_rated(constraint: Constraint) -> Rated | None:
     """Return the constraint if its amount may be stated as another rate, else None."""
     return constraint if isinstance(constraint, Rated) else None
+
+
+def as_limited(constraint: Constraint) -> Limited | None:
+    """Return the constraint if its rows depend on its limit, else None."""
+    return constraint if isinstance(constraint, Limited) else None
 
 
 def over(constraint: Constraint, rounds: int) -> Constraint:

@@ -105,6 +105,10 @@ nothing may be played that could earn it back, got True
     def limit(self, horizon: int) -> float:
         return self._limit
 
+    def at_limit(self, limit: float) -> Ratio:
+        """The same constraint with another limit."""
+        return replace(self, at_most=limit) if self.at_least is None else replace(self, at_least=limit)
+
     def total_over(self, horizon: int) -> float:
         """The ratio itself, which is the same over any number of rounds."""
         return self._limit
