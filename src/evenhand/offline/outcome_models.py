@@ -15,12 +15,15 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.logs.units import Features
 
 _OF_SUMS = ("fit", "predict", "fit_sums")
 PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
 _REAL = 1e-12  # of the largest sum of squares along a direction: what is less is rounding
 _FREE = 1e-12  # rows less degrees of freedom, where there are none
 _TIE = 1e-9  # relative, of errors
+_SUMMED = 2**17  # rows that are summed at once: what larger logs have is rounded by it
+_AT_ONCE = 2**14  # rows that are predicted at once, on which no bit depends
 
 
 class Sums(NamedTuple):
@@ -214,7 +217,7 @@ class FoldModels(Protocol):
 class Asked(NamedTuple):
     """The data that models are fitted to, and the outcomes."""
 
-    x: Floats  # (N,n) features, of which the first is 1
+    x: Floats | Features  # (N,n) features, of which the first is 1
     actions: Ints  # (N,) those that were logged
     y: Floats  # (N,) their outcomes
     members: Sequence[Ints]  # the rows of each fold
@@ -262,35 +265,35 @@ class _BySums:
 
     def __init__(self, asked: Asked) -> None:
         self._asked, self._model = asked, cast("Callable[[], BySums]", asked.model)
-        self._known, self._last = dict[tuple[int, frozenset[int]], Floats](), (-1, asked.x[:0])
+        self._known = dict[tuple[int, frozenset[int]], Floats]()
 
     def of(self, fold: int, other: int | None = None) -> Floats:
         out = frozenset([fold] if other is None else [fold, other])
         each = [self._coefficients(a, out) for a in self._asked.only.tolist()]
-        cases = self._cases(fold)
-        found = np.zeros((len(cases), len(each)))
+        rows = self._asked.members[fold]
+        found = np.zeros((len(rows), len(each)))
         if each:
-            _linear(cases, np.ascontiguousarray(np.stack(each, 1)), found)
-        return finite(found, len(cases))
-
-    def _cases(self, fold: int) -> Floats:
-        """The features of a fold, of which the last ones are kept."""
-        if self._last[0] != fold:
-            self._last = fold, self._asked.x[self._asked.members[fold]]
-        return self._last[1]
+            coefficients = np.ascontiguousarray(np.stack(each, 1))
+            for part in parts_of(len(rows), _AT_ONCE):
+                _linear(self._asked.x[rows[part]], coefficients, found[part])
+        return finite(found, len(rows))
 
     @cached_property
     def _sums(self) -> list[dict[int, Sums]]:
         """The sums by fold and by the action that was played."""
-        _, actions, outcome, members, _, only, weights = self._asked
+        _, actions, _, members, _, only, _ = self._asked
         found = []
-        for k, rows in enumerate(members):
-            x, y, played = self._cases(k), outcome[rows], actions[rows]
-            each = ((a, played == a) for a in only.tolist())
-            own = None if weights is None else weights[rows]
-            parts = ((a, mine, None if own is None else own[mine]) for a, mine in each if mine.any())
-            found.append({a: Sums.of(x[mine], y[mine], w) for a, mine, w in parts})
+        for rows in members:
+            each = ((a, rows[actions[rows] == a]) for a in only.tolist())
+            found.append({a: self._summed(mine) for a, mine in each if len(mine)})
         return found
+
+    def _summed(self, rows: Ints) -> Sums:
+        """The sums over some rows."""
+        x, _, outcome, _, _, _, weights = self._asked
+        each = [rows[part] for part in parts_of(len(rows), _SUMMED)]
+        sums = [Sums.of(x[some], outcome[some], None if weights is None else weights[some]) for some in each]
+        return sums[0] if len(sums) == 1 else Sums.together(sums)
 
     def _coefficients(self, action: int, out: frozenset[int]) -> Floats:
         if (action, out) not in self._known:
@@ -300,6 +303,15 @@ class _BySums:
                 found = self._model().fit_sums(Sums.together(parts))
             self._known[action, out] = found
         return self._known[action, out]
+
+
+def parts_of(count: int, size: int) -> list[slice]:
+    """Return the rows in parts of a size, in their order.
+
+    >>> parts_of(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    return [slice(start, start + size) for start in range(0, count, size)]
 
 
 def _enough(rows: int, action: int, out: int) -> bool:

@@ -354,7 +354,7 @@ def for_whom(
     with Work("leaving out", "feature") as work:
         for feature, columns in work.each(evidence.coding.of_column.items()):
             if columns:
-                less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
+                less = replace(evidence, features=np.delete(np.asarray(evidence.features), columns, axis=1))
                 plans = _plans(Crossed(less, folds, seed, model), limit, worth)
                 other = worth.at(plans.own, cost, plans.totals)
                 added = first.average.less(other.average)
