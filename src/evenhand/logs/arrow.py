@@ -105,9 +105,7 @@ class Dataset:
         check_columns(self.name, found.schema.names, places)
         with whole_files(self.name, self.kind):
             files = _files(found, places)
-            batches = found.to_batches(
-                columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1
-            )
+            batches = self._batches(list(places))
             with Work(f"reading {self.name}", "row", found.count_rows() if most is None else most) as work:
                 columns = _columns(self.name, _told(work, _first(batches, most)), places, numbers, form)
         if len(files) < 2:
@@ -115,6 +113,13 @@ class Dataset:
         starts = np.array([start for start, _ in files])
         ends = np.searchsorted(starts, np.arange(len(columns)), side="right") - 1
         return replace(columns, lines=np.arange(len(columns)) - starts[ends] + 1, files=files)
+
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        if self.kind == "Parquet":
+            for part in self._found.get_fragments():
+                yield from parquet_batches(part, columns, _AT_ONCE)
+        else:
+            yield from self._found.to_batches(columns=columns, batch_size=_AT_ONCE, batch_readahead=1)
 
     def form(self, places: Mapping[str, str], form: Form = _FORM) -> Form:
         return form
