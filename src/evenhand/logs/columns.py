@@ -380,7 +380,7 @@ def narrow(z: NDArray[Any]) -> NDArray[Any]:
     for kind in _KINDS:
         if _same(z[:1000], kind) and _same(z, kind):
             return z.astype(kind)
-    return z.copy()  # as what it is a part of may be large
+    return z if z.base is None else z.copy()  # as what it is a part of may be large
 
 
 def _same(z: Floats, kind: type) -> bool:

@@ -242,7 +242,7 @@ class Evidence:
         return self._tables(q, self._scored(q, order), self.known if len(self.known) == 1 else self.known[order])
 
     def predict(
-        self, features: Floats, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
+        self, features: Floats | Features, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
     ) -> dict[str, Tables]:
         """Predict all outcomes of other cases by models of the whole log, `(N',u),(N',A,L)->`; nothing is corrected."""
         p, q = self.problem, []

@@ -24,6 +24,7 @@ _FREE = 1e-12  # rows less degrees of freedom, where there are none
 _TIE = 1e-9  # relative, of errors
 _SUMMED = 2**17  # rows that are summed at once: what larger logs have is rounded by it
 _AT_ONCE = 2**14  # rows that are predicted at once, on which no bit depends
+_PREDICTED = 2**17  # the same of a model that is not linear, or of a list
 
 
 class Sums(NamedTuple):
@@ -120,7 +121,7 @@ def by_sums(model: object) -> bool:
 
 
 def predicted(
-    model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats, weights: Floats | None = None
+    model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats | Features, weights: Floats | None = None
 ) -> Floats:
     """Fit a model to rows, by weights if there are any, and predict outcomes of cases, `(N,n),(N),(N',n),(N)->(N')`.
 
@@ -138,14 +139,17 @@ def predicted(
     made = model()
     regresses = _regresses(made)
     if isinstance(made, Classifier) and not regresses:
-        return _expected(made, x, y, cases, weights)
+        return _expected(made, x, y, cases[:], weights)
     fitted = _fitted(made, x, y, weights)
     if not regresses and len(getattr(fitted, "classes_", ())):
         raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
-    found = np.asarray(fitted.predict(cases))
-    if found.shape != (len(cases),):
-        raise InvalidInput("model", _expected_of(len(cases)), f"shape {found.shape}")
-    return finite(found, len(cases))
+    each = []
+    for part in parts_of(len(cases), _PREDICTED):
+        some = cases[part]
+        each.append(np.asarray(fitted.predict(some)))
+        if each[-1].shape != (len(some),):
+            raise InvalidInput("model", _expected_of(len(some)), f"shape {each[-1].shape}")
+    return finite(np.concatenate(each), len(cases))
 
 
 def _regresses(model: object) -> bool:

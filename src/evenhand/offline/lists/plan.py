@@ -17,13 +17,13 @@ from evenhand.logs import toml
 from evenhand.logs.arrow import Batches
 from evenhand.logs.bad_rows import BadRows, missing, with_levels
 from evenhand.logs.column_guesses import FORESEEN, LISTED
-from evenhand.logs.columns import Columns, Names
+from evenhand.logs.columns import Columns, Names, Packed
 from evenhand.logs.encoding import feature, refuse_thousands
 from evenhand.logs.reading import Form
 from evenhand.logs.sources import Given, Table, table_of
 from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys
-from evenhand.logs.units import MISSING, MOST_LEVELS, Units
+from evenhand.logs.units import MISSING, MOST_LEVELS, Features, Units
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.plans.limits import Bound, Population, allocate_named, bounds_of, budget_of, demands_of, label_of
 from evenhand.problem.constraints.base import relative
@@ -69,7 +69,7 @@ class Cases:
     Args:
         texts: by column, as the list has them.
         numbers: by column of numbers and dates, NaN if a value is missing.
-        features: `(N,u)` encoded as the log is.
+        features: `(N,u)` encoded as the log is; some rows are computed at a time.
         known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
         groups: by grouping, the number of the group of every row.
         form: how the file is written.
@@ -77,7 +77,7 @@ class Cases:
 
     texts: ListTexts
     numbers: Mapping[str, Floats]
-    features: Floats
+    features: Features
     known: Floats
     groups: Mapping[str, Ints]
     form: Form
@@ -130,7 +130,7 @@ class Cases:
         return Cases(
             texts=texts,
             numbers=numbers,
-            features=coding.table(len(read), numbers, {c: read.names(c) for c in coding.levels}),
+            features=Features(coding, Packed(numbers | {c: read.names(c) for c in coding.levels}), len(read)),
             known=problem.declared[None] if known is None else known,
             groups=groups,
             form=table.form(places, spec.form),

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.planning.moments import Block, Memory, Terms
+from evenhand.planning.moments import Block, Contexts, Job, Memory, Sums, Terms
 from evenhand.planning.program import largest
 from evenhand.planning.smoothed_dual import minimise, scale_of
 
@@ -263,14 +263,15 @@ def _exclude(worth: Floats, paid: Floats, resources: Sequence[Resource], prices:
 
 def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[Floats, ...]:
     """Prices at which few cases are undecided: from samples that grow to all cases."""
-    block, terms = program_of(worth, resources)
-    scale = scale_of(block.take(order[:_SAMPLE]), terms)
+    cases, terms = program_of(worth, resources)
+    scale = scale_of(cases.take(order[:_SAMPLE]), terms)
     prices, temperature, rows = np.zeros(len(terms.bound)), _HOTTEST, 0
     while rows < len(worth):
         rows = min(_SAMPLE if not rows else _GROWS * rows, len(worth))
-        some, coolest = block if rows == len(worth) else block.take(order[:rows]), _MIXED / rows
+        some: Contexts = cases if rows == len(worth) else Memory((cases.take(order[:rows]),))
+        coolest = _MIXED / rows
         while True:
-            prices, _ = minimise(Memory((some,)), terms, scale, prices, max(temperature, coolest), _STEPS)
+            prices, _ = minimise(some, terms, scale, prices, max(temperature, coolest), _STEPS)
             if temperature <= coolest:
                 break
             temperature *= _FALL
@@ -387,7 +388,25 @@ def _missed(worth: Floats, actions: Ints, rows: Ints) -> float:
     return found
 
 
-def program_of(worth: Floats, resources: Sequence[Resource]) -> tuple[Block, Terms]:
+_AT_ONCE = 2**14  # cases that are contexts at once, on which no bit depends
+
+
+class Cases(NamedTuple):
+    """The cases of a list as contexts, of which some are copied at a time."""
+
+    outcomes: Sequence[Floats]  # (N,A) each
+    cell: Ints  # (N,)
+
+    def take(self, rows: Ints | slice) -> Block:
+        """Return some of them."""
+        return Block(np.stack([np.ascontiguousarray(u[rows].T) for u in self.outcomes]), self.cell[rows])
+
+    def over(self, job: Job) -> Sums:
+        """Sum the results of a job, as of all cases at once."""
+        return job(self.take(slice(start, start + _AT_ONCE)) for start in range(0, len(self.cell), _AT_ONCE))
+
+
+def program_of(worth: Floats, resources: Sequence[Resource]) -> tuple[Cases, Terms]:
     """State a list as a linear program over contexts, whose rows are the limits of all resources, `(N,A)->(M)`.
 
     The first outcome is the worth. The use of a resource is another one: known if it is that of every case.
@@ -401,7 +420,7 @@ def program_of(worth: Floats, resources: Sequence[Resource]) -> tuple[Block, Ter
     factors = [np.zeros((z.factor.shape[0], len(at), len(weights))) for z, at in zip(resources, places, strict=True)]
     for j, (z, at) in enumerate(zip(resources, places, strict=True)):
         factors[j][:, :, 1 + order.index(j)] = z.factor[:, at]
-    return Block(np.stack([np.ascontiguousarray(u.T) for u in each]), cell), Terms(
+    return Cases(each, cell), Terms(
         weights=weights,
         known=np.array(alike).reshape(len(alike), worth.shape[1]),
         factors=np.ascontiguousarray(np.swapaxes(np.concatenate(factors), 0, 1)),
