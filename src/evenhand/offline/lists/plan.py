@@ -14,13 +14,13 @@ from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, number
 from evenhand.logs import toml
-from evenhand.logs.arrow import Batches
+from evenhand.logs.arrow import Batches, Dataset
 from evenhand.logs.bad_rows import BadRows, missing, with_levels
 from evenhand.logs.column_guesses import FORESEEN, LISTED
 from evenhand.logs.columns import Columns, Names, Packed
 from evenhand.logs.encoding import feature, refuse_thousands
 from evenhand.logs.reading import Form
-from evenhand.logs.sources import Given, Table, table_of
+from evenhand.logs.sources import Given, Table, TextFiles, table_of
 from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys
 from evenhand.logs.units import MISSING, MOST_LEVELS, Features, Units
@@ -96,13 +96,14 @@ class Cases:
 
     @staticmethod
     def _read(table: Table, spec: Spec, problem: Problem, coding: Units, places: dict[str, str]) -> Cases:
-        header, arrow = table.header(places, spec.form), table.arrow()
+        header, typed = table.header(places, spec.form), not isinstance(table, TextFiles)
+        arrow = None if isinstance(table, Dataset) else table.arrow()  # a file is read once more where it is written
         for name in header:
             if name in LISTED or name.startswith(FORESEEN):
                 raise InvalidInput(f"{table.name}: {name!r}", "another name, as a column of this name is written", name)
-        more = header if arrow is None else ()  # they are written as they came
+        more = () if typed else header  # they are written as they came
         asked = {name: places.get(name, "the list") for name in (*more, *places)}
-        read = table.read(asked, numbers=() if arrow is None else spec.numbers, form=spec.form)
+        read = table.read(asked, numbers=spec.numbers if typed else (), form=spec.form)
         if not len(read):
             torn = f"rows with more or fewer fields than the header (first in line {read.torn[0]})" if read.torn else ""
             raise InvalidInput(table.name, "at least one row", torn or "a header alone")
