@@ -127,7 +127,7 @@ class Dataset:
     def arrow(self) -> Any:
         """Return the table."""
         with whole_files(self.name, self.kind):
-            return self._found.to_table()
+            return self._found.to_table(use_threads=False, batch_size=_AT_ONCE, batch_readahead=1)
 
     @cached_property
     def _found(self) -> Any:

@@ -319,7 +319,7 @@ _KINDS = (np.int8, np.int16, np.float32)
 Rows = Ints | Bools | slice
 
 
-class Packed(Mapping[str, "Floats | Texts"]):
+class Packed(Mapping[str, Any]):
     """Columns by name: texts once each, and numbers in the fewest bytes that hold them exactly.
 
     Args:
@@ -330,7 +330,7 @@ class Packed(Mapping[str, "Floats | Texts"]):
     ([30.0, 41.0], ['Ulm', 'Bonn'], 4)
     """
 
-    def __init__(self, each: Mapping[str, Floats | Names]) -> None:
+    def __init__(self, each: Mapping[str, NDArray[Any] | Names]) -> None:
         self._texts = {name: np.array(column.values) for name, column in each.items() if isinstance(column, Names)}
         self._held = {name: _codes(z) if isinstance(z, Names) else narrow(z) for name, z in each.items()}
 

@@ -111,7 +111,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     notes = [*columns.notes, *bad.notes()]
     numeric, known = ({c: bad.kept(z) for c, z in each.items()} for each in (numeric, known))
     names = {c: kept[c] for c in spec.categorical}
-    packed = Packed(numeric | names)
+    packed = Packed({**numeric, **names})
     units = Units.fit(Packed(numeric), names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
     learned = [(c, z) for c, z in units.numeric.items() if c not in spec.ranges]

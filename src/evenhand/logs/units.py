@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.logs.columns import Names, Packed, Rows
 from evenhand.logs.dates import days, written

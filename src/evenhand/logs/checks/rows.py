@@ -76,9 +76,11 @@ class Drawn:
             yield from (Feature(column, "missing", self.units[:, j]) for j in others)
         for column, levels in self.coding.levels.items():
             if len(levels) > 1:
-                others = sum((self.units[:, j] for j in places[column]), np.zeros(len(self.units)))
-                yield Feature(column, levels[0], 1.0 - others)
-            yield from (Feature(column, x, self.units[:, j]) for x, j in zip(levels[1:], places[column], strict=True))
+                first = np.ones(len(self.units))
+                for j in places[column]:
+                    first -= self.units[:, j]
+                yield Feature(column, levels[0], first)
+            yield from (Feature(column, z, self.units[:, j]) for z, j in zip(levels[1:], places[column], strict=True))
 
     @property
     def unsure(self) -> Drawn:
