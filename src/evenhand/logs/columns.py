@@ -143,7 +143,7 @@ class Numbers:
     def lacking(self, texts: Collection[str], decimal: str = POINT) -> Numbers:
         """Return the column without the numbers that stand for missing values.
 
-        >>> Numbers(np.array([41.0, -99.0]), {}).lacking(["", "-99"]).values
+        >>> Numbers(np.array([41.0, -99.0]), {}).lacking(["", "-99"]).numbers()
         array([41., nan])
         """
         marks = {as_number(text, decimal): text for text in texts}
