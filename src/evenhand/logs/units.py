@@ -323,6 +323,8 @@ class Features:
 
     def __getitem__(self, at: Any) -> Floats:
         rows, place = at if isinstance(at, tuple) else (at, slice(None))
+        if isinstance(rows, int):
+            return np.asarray(self[np.array([rows]), place][0])
         some = self.of(rows)
         numeric, text = some._columns, {c: some._columns.names(c) for c in self._coding.levels}
         if isinstance(place, int):
