@@ -83,7 +83,7 @@ def written(tmp_path):
 
 def bits(log):
     e = log.encoded
-    return [z.tobytes() for z in (e.units, e.actions, e.propensities, e.outcomes, *e.groups)], e.levels, e.coding
+    return [z.tobytes() for z in (e.units[:], e.actions, e.propensities, e.outcomes, *e.groups)], e.levels, e.coding
 
 
 @pytest.mark.parametrize("form", ["pandas", "sparse", "pyarrow", "file", "folder"])

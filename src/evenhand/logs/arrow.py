@@ -105,9 +105,7 @@ class Dataset:
         check_columns(self.name, found.schema.names, places)
         with whole_files(self.name, self.kind):
             files = _files(found, places)
-            batches = found.to_batches(
-                columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1
-            )
+            batches = self._batches(list(places))
             with Work(f"reading {self.name}", "row", found.count_rows() if most is None else most) as work:
                 columns = _columns(self.name, _told(work, _first(batches, most)), places, numbers, form)
         if len(files) < 2:
@@ -116,13 +114,20 @@ class Dataset:
         ends = np.searchsorted(starts, np.arange(len(columns)), side="right") - 1
         return replace(columns, lines=np.arange(len(columns)) - starts[ends] + 1, files=files)
 
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        if self.kind == "Parquet":
+            for part in self._found.get_fragments():
+                yield from parquet_batches(part, columns, _AT_ONCE)
+        else:
+            yield from self._found.to_batches(columns=columns, batch_size=_AT_ONCE, batch_readahead=1)
+
     def form(self, places: Mapping[str, str], form: Form = _FORM) -> Form:
         return form
 
     def arrow(self) -> Any:
         """Return the table."""
         with whole_files(self.name, self.kind):
-            return self._found.to_table()
+            return self._found.to_table(use_threads=False, batch_size=_AT_ONCE, batch_readahead=1)
 
     @cached_property
     def _found(self) -> Any:

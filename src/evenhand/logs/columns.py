@@ -115,12 +115,12 @@ class Numbers:
     """A column that is read as numbers alone.
 
     Args:
-        values: `(N)` the numbers, NaN if there is none.
+        values: `(N)` the numbers, NaN if there is none; in the fewest bytes that hold them exactly, see `narrow`.
         odd: by row, what is there in place of a number; an empty text where nothing is.
         marks: of the texts that were read as numbers.
     """
 
-    values: Floats
+    values: NDArray[Any]
     odd: Mapping[int, str]
     marks: Marks = _NO_MARKS
 
@@ -128,7 +128,7 @@ class Numbers:
         return self.odd[row] if row in self.odd else plain(float(self.values[row]))
 
     def numbers(self, decimal: str = POINT) -> Floats:
-        return self.values
+        return self.values.astype(float, copy=False)
 
     def first(self, is_such: Callable[[str], bool]) -> int | None:
         """Return the first row whose text satisfies a condition, None if there is none."""
@@ -143,16 +143,16 @@ class Numbers:
     def lacking(self, texts: Collection[str], decimal: str = POINT) -> Numbers:
         """Return the column without the numbers that stand for missing values.
 
-        >>> Numbers(np.array([41.0, -99.0]), {}).lacking(["", "-99"]).values
+        >>> Numbers(np.array([41.0, -99.0]), {}).lacking(["", "-99"]).numbers()
         array([41., nan])
         """
         marks = {as_number(text, decimal): text for text in texts}
         rows = np.flatnonzero(np.isin(self.values, [z for z in marks if np.isfinite(z)]))
         if not len(rows):
             return self
-        values, odd = self.values.copy(), dict(self.odd)
+        values, odd = self.values.astype(float), dict(self.odd)
         values[rows] = np.nan
-        return Numbers(values, odd | {row: marks[float(self.values[row])] for row in rows.tolist()}, self.marks)
+        return Numbers(narrow(values), odd | {row: marks[float(self.values[row])] for row in rows.tolist()}, self.marks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,9 +318,10 @@ def plain(value: float) -> str:
 
 
 _KINDS = (np.int8, np.int16, np.float32)
+Rows = Ints | Bools | slice
 
 
-class Packed(Mapping[str, "Floats | Texts"]):
+class Packed(Mapping[str, Any]):
     """Columns by name: texts once each, and numbers in the fewest bytes that hold them exactly.
 
     Args:
@@ -331,13 +332,27 @@ class Packed(Mapping[str, "Floats | Texts"]):
     ([30.0, 41.0], ['Ulm', 'Bonn'], 4)
     """
 
-    def __init__(self, each: Mapping[str, Floats | Names]) -> None:
+    def __init__(self, each: Mapping[str, NDArray[Any] | Names]) -> None:
         self._texts = {name: np.array(column.values) for name, column in each.items() if isinstance(column, Names)}
-        self._held = {name: _codes(z) if isinstance(z, Names) else _few(z) for name, z in each.items()}
+        self._held = {name: _codes(z) if isinstance(z, Names) else narrow(z) for name, z in each.items()}
 
     def __getitem__(self, name: str) -> Floats | Texts:
         held = self._held[name]
         return self._texts[name][held] if name in self._texts else held.astype(float)
+
+    def numbers(self, name: str, rows: Rows = slice(None)) -> Floats:
+        """Return some rows of a column of numbers, `->(n)`."""
+        return self._held[name][rows].astype(float, copy=False)
+
+    def names(self, name: str, rows: Rows = slice(None)) -> Names:
+        """Return some rows of a column of texts."""
+        return Names(self._held[name][rows], tuple(self._texts[name].tolist()))
+
+    def of(self, rows: Rows) -> Packed:
+        """Return some rows of all columns."""
+        found = Packed({})
+        found._texts, found._held = self._texts, {name: held[rows] for name, held in self._held.items()}
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._held)
@@ -355,13 +370,19 @@ def _codes(names: Names) -> NDArray[Any]:
     return names.codes.astype(np.min_scalar_type(max(len(names.values) - 1, 0)))
 
 
-def _few(z: Floats) -> NDArray[Any]:
-    """Return numbers in the first kind that gives back the same bits, `(N)->(N)`."""
-    z = np.ascontiguousarray(z)
+def narrow(z: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers in the first kind that gives back the same bits, `(N)->(N)`; those in few bytes as they are.
+
+    >>> narrow(np.array([1.0, 200.0])).dtype, narrow(np.array([0.5, np.nan])).dtype, narrow(np.array([0.1])).dtype
+    (dtype('int16'), dtype('float32'), dtype('float64'))
+    """
+    if z.dtype in _KINDS:
+        return z
+    z = np.ascontiguousarray(z, float)
     for kind in _KINDS:
         if _same(z[:1000], kind) and _same(z, kind):
             return z.astype(kind)
-    return z.copy()  # as what it is a part of may be large
+    return z if z.base is None else z.copy()  # as what it is a part of may be large
 
 
 def _same(z: Floats, kind: type) -> bool:

@@ -20,12 +20,12 @@ from evenhand.logs.bad_rows import BadRows, absent, drop, is_name, marked, missi
 from evenhand.logs.checks.repeats import FEW, is_owner, scales, undeclared
 from evenhand.logs.clusters import Clusters, declared
 from evenhand.logs.column_guesses import is_gap, yes_no
-from evenhand.logs.columns import POINT, Columns, Names, as_number, grouped
+from evenhand.logs.columns import POINT, Columns, Names, Packed, as_number, grouped, narrow
 from evenhand.logs.dates import days, offset, slashed
 from evenhand.logs.files import misread
 from evenhand.logs.keys import CLIP, DROP, REFUSE
 from evenhand.logs.spec import Spec
-from evenhand.logs.units import Units
+from evenhand.logs.units import Features, Units
 from evenhand.problem.clock import Clock
 from evenhand.problem.constraints import groups_named, of_one_outcome
 
@@ -36,8 +36,9 @@ class Encoded(NamedTuple):
     """The usable rows of a log, as numbers."""
 
     spec: Spec  # with the horizon of the log, where the file leaves it to the log
-    units: Floats  # (N, u)
+    units: Features  # (N, u)
     coding: Units  # the encoding of the columns
+    columns: Packed  # the features as the log has them
     layout: Ints  # (A, n)
     actions: Ints  # (N,)
     propensities: Floats  # (N,) NaN where none is stated
@@ -67,7 +68,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     refuse_thousands(spec, columns)
     drop(spec, columns, bad)
     columns = with_levels(spec, columns)
-    numeric = {c: feature(spec, columns, bad, c) for c in spec.numeric}
+    numeric = {c: narrow(feature(spec, columns, bad, c)) for c in spec.numeric}
     for c in spec.categorical:
         given = spec.names_of(c)
         found = columns.names(c).are(given) if given else is_name(spec, columns, c)
@@ -110,7 +111,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     notes = [*columns.notes, *bad.notes()]
     numeric, known = ({c: bad.kept(z) for c, z in each.items()} for each in (numeric, known))
     names = {c: kept[c] for c in spec.categorical}
-    units = Units.fit(numeric, names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
+    packed = Packed({**numeric, **names})
+    units = Units.fit(Packed(numeric), names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
     learned = [(c, z) for c, z in units.numeric.items() if c not in spec.ranges]
     ends = [f"{c} {units.said(c, z.low)} to {units.said(c, z.high)}" for c, z in learned]
@@ -141,8 +143,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         notes.append(f"rows count by {spec.weight!r}, which is from {weights.min():g} to {weights.max():g}")
     return Encoded(
         spec=spec,
-        units=units.table(len(actions), numeric, kept),
+        units=Features(units, packed, len(actions)),
         coding=units,
+        columns=packed,
         layout=layout(spec, units),
         actions=actions,
         propensities=propensities,
@@ -152,7 +155,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         groups=groups,
         levels=levels,
         notes=notes,
-        checks={**checks, "clusters": said, "scales": scales(numeric | known, spec.ranges, units, bad)},
+        checks={**checks, "clusters": said, "scales": scales(Packed(numeric | known), spec.ranges, units, bad)},
         clusters=clusters,
         repeats=alike,
     )

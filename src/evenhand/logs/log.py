@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -15,10 +15,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Texts
 from evenhand.environments.logged import Logged
-from evenhand.logs.bad_rows import BadRows, with_levels
+from evenhand.logs.bad_rows import BadRows
 from evenhand.logs.checks.repeats import is_owner
-from evenhand.logs.columns import Columns, Names, Packed
-from evenhand.logs.dates import days
+from evenhand.logs.columns import Columns
 from evenhand.logs.encoding import Encoded, encode
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.sources import Given, Table, table_of
@@ -98,15 +97,7 @@ class Log:
 
     def columns(self) -> Mapping[str, Floats | Texts]:
         """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""
-        read = with_levels(self.spec, self.bad.columns)
-        found: dict[str, Floats | Names] = {}
-        day = partial(days, order=self.spec.form.dates)
-        for c in self.spec.numeric:
-            found[c] = self.bad.kept(read.names(c).floats(day) if c in self.spec.dates else read.numbers(c))
-        for c in self.spec.categorical:
-            names = read.names(c)
-            found[c] = Names(self.bad.kept(names.codes), names.values)
-        return Packed(found)
+        return self.encoded.columns
 
     def environment(self, *, shuffles: int | None = None) -> Logged:
         """Build the environment that replays the log, for `simulate` and `compare`.
@@ -214,7 +205,7 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
     groups = [where + start for where, start in zip(encoded.groups, first[:-1], strict=True)]
     return Logged(
         problem=problem,
-        units=encoded.units,
+        units=encoded.units[:],
         layout=encoded.layout,
         actions=encoded.actions,
         propensities=encoded.propensities,

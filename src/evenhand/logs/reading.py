@@ -22,7 +22,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats, Ints
-from evenhand.logs.columns import POINT, Column, Columns, Marks, Names, Numbers, as_number, as_percentage
+from evenhand.logs.columns import POINT, Column, Columns, Marks, Names, Numbers, as_number, as_percentage, narrow
 from evenhand.logs.dates import ORDERS
 from evenhand.logs.files import UNPLACED, UTF8, WINDOWS, Undecodable, marked, misread, packing, position, text_file
 
@@ -86,11 +86,15 @@ def held(values: array[Any]) -> Any:
     return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, values.typecode)
 
 
+_NARROW = 2**16  # rows of a column from which on they are held in fewer bytes
+
+
 class GrowingNumbers:
     """A column of numbers that grows by texts; percentages are numbers if all of them have the sign."""
 
     def __init__(self, decimal: str) -> None:
-        self._decimal, self._values, self._odd = decimal, array("d"), dict[int, str]()
+        self._decimal, self._parts, self._last, self._odd = decimal, list[Any](), array("d"), dict[int, str]()
+        self._rows = 0
         self._percentages = array("q")  # the rows of those
         self._marks = Marks()
 
@@ -106,13 +110,17 @@ class GrowingNumbers:
 
     def add(self, found: Floats, text: Callable[[int], str]) -> None:
         """Add numbers, NaN where there is none but a text, by its number among them."""
-        start = len(self._values)
-        self._values.frombytes(found.tobytes())
+        start = self._rows
+        self._rows += len(found)
+        self._last.frombytes(found.tobytes())
+        if len(self._last) >= _NARROW:
+            self._parts.append(narrow(held(self._last)))
+            self._last = array("d")
         self._odd |= {start + i: text(i) for i in np.flatnonzero(np.isnan(found)).tolist()}
 
     def add_texts(self, codes: Ints, each: Sequence[str]) -> None:
         """Add the texts of rows, by the number of each text."""
-        start, plain = len(self._values), np.array([as_number(text, self._decimal) for text in each], float)
+        start, plain = self._rows, np.array([as_number(text, self._decimal) for text in each], float)
         shares = np.array([as_percentage(text, self._decimal) for text in each], float)
         self._look(each)
         self._percentages.frombytes((np.flatnonzero(np.isfinite(shares)[codes]) + start).tobytes())
@@ -124,13 +132,13 @@ class GrowingNumbers:
             self._marks = self._marks.beside(Marks.of(texts))
 
     def column(self) -> Column:
-        values, rows = held(self._values), held(self._percentages)
+        values, rows = np.concatenate([*self._parts, narrow(held(self._last))]), held(self._percentages)
         if not 0 < len(rows) < len(values) - len(self._odd):
             return Numbers(values, self._odd, self._marks)
+        values = values.astype(float)
         odd = self._odd | {row: f"{100.0 * values[row]:.12g} %" for row in rows.tolist()}
-        values = values.copy()
         values[rows] = np.nan
-        return Numbers(values, dict(sorted(odd.items())), self._marks)
+        return Numbers(narrow(values), dict(sorted(odd.items())), self._marks)
 
 
 class GrowingNames:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
@@ -15,7 +15,7 @@ from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
-from evenhand.logs.columns import Names
+from evenhand.logs.columns import Names, Packed, Rows
 from evenhand.logs.dates import days, written
 
 MOST_LEVELS = 100
@@ -162,18 +162,26 @@ class Units:
     def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Floats:
         """Encode every row of a log, `(N)->(N,u)`."""
         units = np.empty((rows, len(self.names)))  # filled column by column, so that it is held once
-        for i, column in enumerate(self._columns(numeric, text)):
-            units[:, i + 1] = column
+        for i in range(1, len(self.names)):
+            units[:, i] = self.column(i, numeric, text)
         units[:, 0] = 1.0
         return units
 
-    def _columns(self, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Iterator[Floats | Bools]:
-        """Yield the numbers of all rows, in the order of `names` without the first."""
-        yield from (_filled(scale.apply(numeric[column])) for column, scale in self.numeric.items())
-        yield from (np.isnan(numeric[column]) for column in self.indicated)
-        for column, levels in self.levels.items():
-            places = text[column].places(levels)
-            yield from (places == i for i in range(1, len(levels)))
+    def column(self, place: int, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Floats | Bools:
+        """Encode the numbers of all rows at a place of `names` after the first, `->(N)`."""
+        name, level = self._origins[place]
+        if name in self.levels:
+            return text[name].are((self.levels[name][level],))
+        return np.isnan(numeric[name]) if level else _filled(self.numeric[name].apply(numeric[name]))
+
+    @cached_property
+    def _origins(self) -> dict[int, tuple[str, int]]:
+        """The column of every place, with the number of its level; 1 for that which says that a number is missing."""
+        return {
+            place: (column, i + (column not in self.numeric))
+            for column, places in self.of_column.items()
+            for i, place in enumerate(places)
+        }
 
     def row(self, case: Mapping[str, Any]) -> Floats:
         """Encode a case that states every column by name, with the same bits as its row in a table, `->(u)`.
@@ -286,6 +294,52 @@ class Units:
             missing=tuple(kept.get("missing", ())),
             dates=tuple(kept.get("dates", ())),
         )
+
+
+class Features:
+    """The encoded features of all rows, `(N,u)`, of which only those that are read are computed.
+
+    They are indexed like an array, by rows, or by rows and a column.
+
+    Args:
+        coding: of the columns.
+        columns: of the rows.
+        rows: N.
+
+    >>> columns = Packed({"age": np.array([20.0, 60.0]), "town": Names.of(["A", "B"])})
+    >>> features = Features(Units.fit({"age": columns["age"]}, {"town": columns.names("town")}), columns, 2)
+    >>> features.shape, features[1:].tolist(), features[:, 2].tolist()
+    ((2, 3), [[1.0, 1.0, 1.0]], [0.0, 1.0])
+    """
+
+    def __init__(self, coding: Units, columns: Packed, rows: int) -> None:
+        self._coding, self._columns, self.shape = coding, columns, (rows, len(coding.names))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        return self[:]
+
+    def __getitem__(self, at: Any) -> Floats:
+        rows, place = at if isinstance(at, tuple) else (at, slice(None))
+        if isinstance(rows, int):
+            return np.asarray(self[np.array([rows]), place][0])
+        some = self.of(rows)
+        numeric, text = some._columns, {c: some._columns.names(c) for c in self._coding.levels}
+        if isinstance(place, int):
+            found = self._coding.column(place, numeric, text) if place else np.ones(len(some))
+            return found.astype(float, copy=False)
+        return self._coding.table(len(some), numeric, text)[:, place]
+
+    def of(self, rows: Rows) -> Features:
+        """Return the features of some rows."""
+        count = self.shape[0]
+        if isinstance(rows, slice):
+            left = len(range(*rows.indices(count)))
+        else:
+            left = int(np.count_nonzero(rows)) if np.asarray(rows).dtype == bool else len(rows)
+        return Features(self._coding, self._columns.of(rows), left)
 
 
 def _scale(column: str, z: Floats) -> Scale | None:

@@ -100,7 +100,7 @@ def to_bandit_feedback(log: Evidence, outcome: str | None = None) -> dict[str, A
     return {
         "n_rounds": log.rows,
         "n_actions": len(log.problem.actions),
-        "context": log.features.copy(),
+        "context": np.array(log.features),
         "action_context": np.eye(len(log.problem.actions)),
         "action": log.actions.copy(),
         POSITION: None,

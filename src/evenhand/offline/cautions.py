@@ -233,8 +233,8 @@ def idle(
     best, said = worth >= worth.max(1, keepdims=True), list[tuple[str, str]]()
     for name, limit in limits.items():
         cost = np.where(best, tables[name].predicted, np.inf)  # of actions that are worth the same, the cheapest
-        policy = np.eye(worth.shape[1])[cost.argmin(1)]
-        used = Average.of((policy * tables[name].scores).sum(1), clusters).estimate
+        table = tables[name].scores
+        used = Average.of(table[np.arange(len(worth)) % len(table), cost.argmin(1)], clusters).estimate
         if used.value + _ERRORS * used.se > limit * (1.0 + 1e-9):
             return None
         said.append((f"{amount(limit)} {name}", amount(used.value)))

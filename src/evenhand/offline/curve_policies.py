@@ -20,7 +20,7 @@ from evenhand.offline.plans.fold_plans import Crossed, Planner
 from evenhand.offline.plans.frontier import Point, cheapest
 from evenhand.offline.plans.limits import demands_of
 from evenhand.offline.plans.objectives import Aim, At, add_shares
-from evenhand.offline.plans.planned_policies import Once, Parted, Single
+from evenhand.offline.plans.planned_policies import Constant, Once, Parted, Single
 from evenhand.offline.scores import Average, Bands, Estimate, blocks, reach
 from evenhand.offline.uplift import Areas
 from evenhand.problem.constraints.statements import Statement
@@ -123,7 +123,7 @@ def constant(policy: Once, aim: Aim, count: int, cost: Tables) -> Iterator[At]:
 
 def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
     """Yield the policy that plays one action in a random share of rows; the others stay as they start."""
-    everywhere = Once(Point(np.full(aim.rows, action, np.int32), -1, 0, 0.0, 0.0))
+    everywhere = Constant(action, aim.rows)
     costs = cost.predicted if aim.clusters is None else aim.clusters.times(cost.predicted)
     return (aim.at(Single.within(b, start, everywhere, costs), cost) for b in budgets)
 
@@ -142,7 +142,7 @@ def plays_logged(crossed: Crossed, more: Iterable[tuple[Floats, Floats]] = ()) -
     amounts = evidence.used((*evidence.problem.learned, *evidence.problem.known))
     each = [evidence.achieved] if aim.linear else [amounts[name] for name in evidence.problem.objective.outcomes]
     own = [*zip(aim.tables, each, strict=True), *((crossed.tables_dealt[name], z) for name, z in amounts.items())]
-    known = [(table, z[order]) for tables, z in own for table in tables]
+    known = [(table, z) for tables, z in ((tables, z[order]) for tables, z in own) for table in tables]
     played = Point(evidence.played[order].astype(np.int32), -1, 0, 0.0, 0.0)
     return Once(played, [*known, *more, (crossed.weights_dealt, np.ones(len(order)))])
 

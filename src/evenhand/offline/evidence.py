@@ -19,7 +19,7 @@ from evenhand.logs.clusters import Clusters
 from evenhand.logs.log import Log, Restated, Source, read_rows
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.spec import Spec
-from evenhand.logs.units import Units
+from evenhand.logs.units import Features, Units
 from evenhand.objectives import Linear
 from evenhand.offline.estimated_propensities import CALIBRATION, CAUTION, estimated
 from evenhand.offline.events import Occurrences, stray_values
@@ -70,7 +70,7 @@ class Evidence:
     Args:
         log, problem_file: names of the files.
         problem: what the log is read by.
-        features: `(N,u)` of every row; the first is 1.
+        features: `(N,u)` of every row, an array or what computes some rows of it; the first is 1.
         columns: by name, `(N)` the features as the log has them: numbers, or texts.
         actions: `(N)` what was played.
         propensities: `(N)` with which probability.
@@ -88,7 +88,7 @@ class Evidence:
     log: str
     problem_file: str
     problem: Problem
-    features: Floats
+    features: Floats | Features
     columns: Mapping[str, Floats | Texts]
     actions: Ints
     propensities: Floats
@@ -128,7 +128,7 @@ class Evidence:
 
     def _estimated(self) -> Evidence:
         """Return the evidence with propensities that are estimated from the features."""
-        found = estimated(self.features, self.actions, self.problem.actions, self.clusters)
+        found = estimated(np.asarray(self.features), self.actions, self.problem.actions, self.clusters)
         return replace(
             self,
             propensities=found.propensities,
@@ -242,7 +242,7 @@ class Evidence:
         return self._tables(q, self._scored(q, order), self.known if len(self.known) == 1 else self.known[order])
 
     def predict(
-        self, features: Floats, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
+        self, features: Floats | Features, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
     ) -> dict[str, Tables]:
         """Predict all outcomes of other cases by models of the whole log, `(N',u),(N',A,L)->`; nothing is corrected."""
         p, q = self.problem, []

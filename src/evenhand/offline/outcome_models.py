@@ -15,12 +15,16 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.logs.units import Features
 
 _OF_SUMS = ("fit", "predict", "fit_sums")
 PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
 _REAL = 1e-12  # of the largest sum of squares along a direction: what is less is rounding
 _FREE = 1e-12  # rows less degrees of freedom, where there are none
 _TIE = 1e-9  # relative, of errors
+_SUMMED = 2**17  # rows that are summed at once: what larger logs have is rounded by it
+_AT_ONCE = 2**14  # rows that are predicted at once, on which no bit depends
+_PREDICTED = 2**17  # the same of a model that is not linear, or of a list
 
 
 class Sums(NamedTuple):
@@ -117,7 +121,7 @@ def by_sums(model: object) -> bool:
 
 
 def predicted(
-    model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats, weights: Floats | None = None
+    model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats | Features, weights: Floats | None = None
 ) -> Floats:
     """Fit a model to rows, by weights if there are any, and predict outcomes of cases, `(N,n),(N),(N',n),(N)->(N')`.
 
@@ -135,14 +139,17 @@ def predicted(
     made = model()
     regresses = _regresses(made)
     if isinstance(made, Classifier) and not regresses:
-        return _expected(made, x, y, cases, weights)
+        return _expected(made, x, y, cases[:], weights)
     fitted = _fitted(made, x, y, weights)
     if not regresses and len(getattr(fitted, "classes_", ())):
         raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
-    found = np.asarray(fitted.predict(cases))
-    if found.shape != (len(cases),):
-        raise InvalidInput("model", _expected_of(len(cases)), f"shape {found.shape}")
-    return finite(found, len(cases))
+    each = []
+    for part in parts_of(len(cases), _PREDICTED):
+        some = cases[part]
+        each.append(np.asarray(fitted.predict(some)))
+        if each[-1].shape != (len(some),):
+            raise InvalidInput("model", _expected_of(len(some)), f"shape {each[-1].shape}")
+    return finite(np.concatenate(each), len(cases))
 
 
 def _regresses(model: object) -> bool:
@@ -214,7 +221,7 @@ class FoldModels(Protocol):
 class Asked(NamedTuple):
     """The data that models are fitted to, and the outcomes."""
 
-    x: Floats  # (N,n) features, of which the first is 1
+    x: Floats | Features  # (N,n) features, of which the first is 1
     actions: Ints  # (N,) those that were logged
     y: Floats  # (N,) their outcomes
     members: Sequence[Ints]  # the rows of each fold
@@ -262,35 +269,35 @@ class _BySums:
 
     def __init__(self, asked: Asked) -> None:
         self._asked, self._model = asked, cast("Callable[[], BySums]", asked.model)
-        self._known, self._last = dict[tuple[int, frozenset[int]], Floats](), (-1, asked.x[:0])
+        self._known = dict[tuple[int, frozenset[int]], Floats]()
 
     def of(self, fold: int, other: int | None = None) -> Floats:
         out = frozenset([fold] if other is None else [fold, other])
         each = [self._coefficients(a, out) for a in self._asked.only.tolist()]
-        cases = self._cases(fold)
-        found = np.zeros((len(cases), len(each)))
+        rows = self._asked.members[fold]
+        found = np.zeros((len(rows), len(each)))
         if each:
-            _linear(cases, np.ascontiguousarray(np.stack(each, 1)), found)
-        return finite(found, len(cases))
-
-    def _cases(self, fold: int) -> Floats:
-        """The features of a fold, of which the last ones are kept."""
-        if self._last[0] != fold:
-            self._last = fold, self._asked.x[self._asked.members[fold]]
-        return self._last[1]
+            coefficients = np.ascontiguousarray(np.stack(each, 1))
+            for part in parts_of(len(rows), _AT_ONCE):
+                _linear(self._asked.x[rows[part]], coefficients, found[part])
+        return finite(found, len(rows))
 
     @cached_property
     def _sums(self) -> list[dict[int, Sums]]:
         """The sums by fold and by the action that was played."""
-        _, actions, outcome, members, _, only, weights = self._asked
+        _, actions, _, members, _, only, _ = self._asked
         found = []
-        for k, rows in enumerate(members):
-            x, y, played = self._cases(k), outcome[rows], actions[rows]
-            each = ((a, played == a) for a in only.tolist())
-            own = None if weights is None else weights[rows]
-            parts = ((a, mine, None if own is None else own[mine]) for a, mine in each if mine.any())
-            found.append({a: Sums.of(x[mine], y[mine], w) for a, mine, w in parts})
+        for rows in members:
+            each = ((a, rows[actions[rows] == a]) for a in only.tolist())
+            found.append({a: self._summed(mine) for a, mine in each if len(mine)})
         return found
+
+    def _summed(self, rows: Ints) -> Sums:
+        """The sums over some rows."""
+        x, _, outcome, _, _, _, weights = self._asked
+        each = [rows[part] for part in parts_of(len(rows), _SUMMED)]
+        sums = [Sums.of(x[some], outcome[some], None if weights is None else weights[some]) for some in each]
+        return sums[0] if len(sums) == 1 else Sums.together(sums)
 
     def _coefficients(self, action: int, out: frozenset[int]) -> Floats:
         if (action, out) not in self._known:
@@ -300,6 +307,15 @@ class _BySums:
                 found = self._model().fit_sums(Sums.together(parts))
             self._known[action, out] = found
         return self._known[action, out]
+
+
+def parts_of(count: int, size: int) -> list[slice]:
+    """Return the rows in parts of a size, in their order.
+
+    >>> parts_of(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    return [slice(start, start + size) for start in range(0, count, size)]
 
 
 def _enough(rows: int, action: int, out: int) -> bool:

@@ -14,9 +14,10 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.texts import amount
-from evenhand.core.types import Floats, Ints, Texts
+from evenhand.core.types import Bools, Floats, Ints, Texts
 from evenhand.logs.checks import fault_of
 from evenhand.logs.clusters import Clusters
+from evenhand.logs.columns import Names
 from evenhand.logs.dates import written
 from evenhand.logs.problem_file import Stated
 from evenhand.offline.cautions import Doubt, doubts
@@ -52,7 +53,7 @@ class Level(NamedTuple):
 
 
 def levels_of(
-    columns: Mapping[str, Floats | Texts | Sequence[str]], policy: Floats, dates: Collection[str] = ()
+    columns: Mapping[str, Floats | Texts | Sequence[str] | Names], policy: Floats | Bools, dates: Collection[str] = ()
 ) -> Iterator[Level]:
     """Yield the levels of every feature, with the mean probability of each action among their rows.
 
@@ -72,7 +73,8 @@ def levels_of(
     for feature, column in columns.items():
         numeric = isinstance(column, np.ndarray) and column.dtype.kind == "f"
         shown = written if feature in dates else _plain
-        names, places = _bands(np.asarray(column, float), shown) if numeric else _texts([str(z) for z in column])
+        texts = column.texts() if isinstance(column, Names) else () if numeric else [str(z) for z in column]
+        names, places = _bands(np.asarray(column, float), shown) if numeric else _texts(texts)
         rows = np.bincount(places, minlength=len(names))
         sums = [np.bincount(places, p, minlength=len(names)) for p in policy.T]
         for i in np.flatnonzero(rows).tolist():
@@ -354,7 +356,7 @@ def for_whom(
     with Work("leaving out", "feature") as work:
         for feature, columns in work.each(evidence.coding.of_column.items()):
             if columns:
-                less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
+                less = replace(evidence, features=np.delete(np.asarray(evidence.features), columns, axis=1))
                 try:
                     plans = _plans(Crossed(less, folds, seed, model), worth)
                 except InfeasibleProblem as error:

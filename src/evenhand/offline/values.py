@@ -218,6 +218,7 @@ def value(
     unasked = policies_of(crossed)
     for name in asked.keys() & unasked.policies.keys():
         raise InvalidInput("policies", "names that no other policy of the table has", name)
+    crossed = crossed.in_order()
     found = value_of(crossed, unasked.policies | asked, unasked.moved, unasked.notes, names)
     if out is not None:
         found.write(out)

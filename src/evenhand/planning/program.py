@@ -113,7 +113,7 @@ def _conflict(sample: Sample, limit: Floats, units: Floats) -> list[str]:
 
 def largest(z: Floats) -> Floats:
     """The largest absolute entry of every row, 1 for rows of zeros, `(d,n)->(d)`."""
-    size = np.abs(z).max(1, initial=0.0)
+    size = np.maximum(z.max(1, initial=0.0), -z.min(1, initial=0.0))
     return np.where(size > 0.0, size, 1.0)
 
 

@@ -75,11 +75,11 @@ class Rows:
         everything = np.ones((1, len(problem.actions)), bool)
         weight = coded.spec.log_weight if self.weight is None else self.weight
         groups = np.stack(encoded.groups, 1) if encoded.groups else np.zeros((len(encoded.actions), 0), np.int64)
-        start = None if problem.until is None else np.zeros(1)  # nothing is charged to a span
+        units, start = encoded.units[:], None if problem.until is None else np.zeros(1)  # nothing is charged to a span
         for i, action in enumerate(encoded.actions.tolist()):
             columns = problem.groups_of((groups[i] + problem.ends[:-1])[None])
             known = problem.declared[None] if encoded.known is None else encoded.known[i : i + 1]
-            context = Context(coded.features(encoded.units[i]), known, columns, everything, start)
+            context = Context(coded.features(units[i]), known, columns, everything, start)
             outcomes = dict(zip(problem.observed, encoded.outcomes[i].tolist(), strict=True))
             policy.teach(state, context, problem.actions[action], outcomes, weight=weight)
 

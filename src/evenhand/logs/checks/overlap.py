@@ -33,12 +33,11 @@ def overlap(log: Drawn) -> str | None:
             "such rows"
         )
     least = np.array([log.propensities[log.actions == a].min(initial=1.0) for a in range(count)])
-    kinds = list(_kinds(log))
-    cells = count * sum(len(names) for names, _ in kinds)
+    kinds = [(names, _seen(log, kind, len(names)), log.counted(kind, len(names))) for names, kind in _kinds(log)]
+    cells = count * sum(len(names) for names, _, _ in kinds)
     most, told, others = 0, None, 0
-    for names, kind in kinds:
-        seen = np.bincount(kind * count + log.actions, minlength=len(names) * count).reshape(len(names), count)
-        rows, drawn = seen.sum(1), log.counted(kind, len(names))
+    for names, seen, drawn in kinds:
+        rows = seen.sum(1)
         with np.errstate(divide="ignore", invalid="ignore"):
             chance = drawn[:, None] * np.log1p(-least)
         never = (seen == 0) & (chance < np.log(ERROR / cells)) & (seen.sum(0) > 0)
@@ -51,6 +50,12 @@ def overlap(log: Drawn) -> str | None:
         return None
     more = f" (nor were actions in {others - 1} other kinds of rows)" if others > 1 else ""
     return f"{told}{more}: what it would bring there is a guess by a model that has not seen it"
+
+
+def _seen(log: Drawn, kind: Ints, kinds: int) -> Ints:
+    """Count the rows of each kind and action, `(N)->(K,A)`."""
+    count = len(log.names)
+    return np.bincount(kind * count + log.actions, minlength=kinds * count).reshape(kinds, count)
 
 
 def _kinds(log: Drawn) -> Iterator[tuple[list[str], Ints]]:

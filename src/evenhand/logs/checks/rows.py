@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.logs.clusters import Clusters
-from evenhand.logs.units import Units
+from evenhand.logs.units import Features, Units
 from evenhand.problem.problem import Problem
 
 SURE = 1.0 - 1e-9  # a probability from which on an action is sure
@@ -51,7 +51,7 @@ class Drawn:
     names: Sequence[str]
     actions: Ints
     propensities: Floats
-    units: Floats
+    units: Floats | Features
     coding: Units | None
     groups: Mapping[str, Ints]
     group_names: Mapping[str, Sequence[str]]
@@ -75,10 +75,12 @@ class Drawn:
             yield Feature(column, None, scale.largest * (scale.mean + scale.sd * self.units[:, number]))
             yield from (Feature(column, "missing", self.units[:, j]) for j in others)
         for column, levels in self.coding.levels.items():
-            each = self.units[:, places[column]]
             if len(levels) > 1:
-                yield Feature(column, levels[0], 1.0 - each.sum(1))
-            yield from (Feature(column, level, each[:, j]) for j, level in enumerate(levels[1:]))
+                first = np.ones(len(self.units))
+                for j in places[column]:
+                    first -= self.units[:, j]
+                yield Feature(column, levels[0], first)
+            yield from (Feature(column, z, self.units[:, j]) for z, j in zip(levels[1:], places[column], strict=True))
 
     @property
     def unsure(self) -> Drawn:
@@ -92,7 +94,7 @@ class Drawn:
             self,
             actions=self.actions[rows],
             propensities=self.propensities[rows],
-            units=self.units[rows],
+            units=self.units.of(rows) if isinstance(self.units, Features) else self.units[rows],
             groups={by: z[rows] for by, z in self.groups.items()},
             clusters=None if self.clusters is None else self.clusters.kept(rows),
             foreseen={name: z[rows] for name, z in self.foreseen.items()},

@@ -121,9 +121,9 @@ def assign(
     worth = evidence.worth(tables, len(listed)).predicted
     objective = worth[rows, chosen]
     expected = {name: t.predicted[rows % len(t.predicted), chosen] for name, t in tables.items()}
-    outcomes = np.column_stack([expected[n] for n in evidence.problem.names])
     number_of = np.array([evidence.problem.actions.index(a) for a in evidence.names])
-    sums = ListSums.of(evidence.problem, outcomes, listed.groups, number_of[chosen])
+    outcomes = (expected[n] for n in evidence.problem.names)
+    sums = ListSums.of(evidence.problem, np.column_stack([*outcomes]), listed.groups, number_of[chosen])
     name, out = objective_name(evidence.problem), place < holdout
     used = tuple(
         Used(*b, z, float(q[0]))

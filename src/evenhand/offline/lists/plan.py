@@ -14,16 +14,16 @@ from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, number
 from evenhand.logs import toml
-from evenhand.logs.arrow import Batches
+from evenhand.logs.arrow import Batches, Dataset
 from evenhand.logs.bad_rows import BadRows, missing, with_levels
 from evenhand.logs.column_guesses import FORESEEN, LISTED
-from evenhand.logs.columns import Columns, Names
+from evenhand.logs.columns import Columns, Names, Packed
 from evenhand.logs.encoding import feature, refuse_thousands
 from evenhand.logs.reading import Form
-from evenhand.logs.sources import Given, Table, table_of
+from evenhand.logs.sources import Given, Table, TextFiles, table_of
 from evenhand.logs.spec import Spec
 from evenhand.logs.toml import locate_keys
-from evenhand.logs.units import MISSING, MOST_LEVELS, Units
+from evenhand.logs.units import MISSING, MOST_LEVELS, Features, Units
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.plans.limits import (
     Bound,
@@ -78,7 +78,7 @@ class Cases:
     Args:
         texts: by column, as the list has them.
         numbers: by column of numbers and dates, NaN if a value is missing.
-        features: `(N,u)` encoded as the log is.
+        features: `(N,u)` encoded as the log is; some rows are computed at a time.
         known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
         groups: by grouping, the number of the group of every row.
         form: how the file is written.
@@ -86,7 +86,7 @@ class Cases:
 
     texts: ListTexts
     numbers: Mapping[str, Floats]
-    features: Floats
+    features: Features
     known: Floats
     groups: Mapping[str, Ints]
     form: Form
@@ -105,13 +105,14 @@ class Cases:
 
     @staticmethod
     def _read(table: Table, spec: Spec, problem: Problem, coding: Units, places: dict[str, str]) -> Cases:
-        header, arrow = table.header(places, spec.form), table.arrow()
+        header, typed = table.header(places, spec.form), not isinstance(table, TextFiles)
+        arrow = None if isinstance(table, Dataset) else table.arrow()  # a file is read once more where it is written
         for name in header:
             if name in LISTED or name.startswith(FORESEEN):
                 raise InvalidInput(f"{table.name}: {name!r}", "another name, as a column of this name is written", name)
-        more = header if arrow is None else ()  # they are written as they came
+        more = () if typed else header  # they are written as they came
         asked = {name: places.get(name, "the list") for name in (*more, *places)}
-        read = table.read(asked, numbers=() if arrow is None else spec.numbers, form=spec.form)
+        read = table.read(asked, numbers=spec.numbers if typed else (), form=spec.form)
         if not len(read):
             torn = f"rows with more or fewer fields than the header (first in line {read.torn[0]})" if read.torn else ""
             raise InvalidInput(table.name, "at least one row", torn or "a header alone")
@@ -139,7 +140,7 @@ class Cases:
         return Cases(
             texts=texts,
             numbers=numbers,
-            features=coding.table(len(read), numbers, {c: read.names(c) for c in coding.levels}),
+            features=Features(coding, Packed({**numbers, **{c: read.names(c) for c in coding.levels}}), len(read)),
             known=problem.declared[None] if known is None else known,
             groups=groups,
             form=table.form(places, spec.form),

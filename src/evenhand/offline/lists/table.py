@@ -80,10 +80,9 @@ class Assignment(Result):
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """The share of each action, by level of every feature."""
-        columns: dict[str, Floats | list[str]] = dict(self.numeric)
-        gone = set(self.form.missing)
-        columns |= {c: [MISSING if z in gone else z for z in self.texts[c]] for c in self.categorical}
-        return tuple(levels_of(columns, np.eye(len(self.actions))[self.chosen], self.dates))
+        names = {c: self.texts.names(c).renamed(self.form.missing, MISSING) for c in self.categorical}
+        played = self.chosen[:, None] == np.arange(len(self.actions))
+        return tuple(levels_of({**self.numeric, **names}, played, self.dates))
 
     def headline(self) -> str:
         """State the result in a sentence: how many get what, and what that uses."""

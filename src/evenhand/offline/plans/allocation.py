@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,7 +11,8 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.planning.moments import Block, Memory, Terms
+from evenhand.offline.outcome_models import parts_of
+from evenhand.planning.moments import Block, Contexts, Job, Memory, Sums, Terms
 from evenhand.planning.program import largest
 from evenhand.planning.smoothed_dual import minimise, scale_of
 
@@ -26,6 +27,7 @@ _EXACT = 1e-11  # of the largest worth, per case: how far the optimum may be awa
 _MORE = 1e-6  # of the largest use of a case, beyond limits, before lotteries are cut back: prices are those of more
 _BINDING = 1e-4  # of that, within which a limit binds
 _WITHIN = 1e-9  # of the largest use, per case: sums are rounded
+_AT_ONCE = 2**14  # cases that are read at once, on which no bit depends
 _SWEEPS = 10  # over the cases with a lottery, for whole actions that keep to the limits
 
 
@@ -76,7 +78,7 @@ class Resource:
         units = largest(factor) * _largest(use)
         return Resource(use=use, most=most, factor=factor, groups=groups, units=units, shared=shared)
 
-    def of(self, rows: Ints) -> Resource:
+    def of(self, rows: Ints | slice) -> Resource:
         """Return the resource for some cases; the limits remain those of all."""
         use = self.use if len(self.use) == 1 else self.use[rows]
         groups = None if self.groups is None else self.groups[rows]
@@ -130,6 +132,12 @@ def net(worth: Floats, resources: Sequence[Resource], prices: Sequence[Floats]) 
     for resource, price in zip(resources, prices, strict=True):
         resource.charge(found, price)
     return found
+
+
+def _nets(worth: Floats, resources: Sequence[Resource], prices: Sequence[Floats]) -> Iterator[tuple[slice, Floats]]:
+    """Yield the rows of parts, and what `net` returns of them."""
+    for part in parts_of(len(worth), _AT_ONCE):
+        yield part, net(worth[part], [z.of(part) for z in resources], prices)
 
 
 @kernel
@@ -244,16 +252,21 @@ def _sift(
     count = len(worth)
     size = float(largest((worth - worth[:, :1]).reshape(1, -1))[0])
     for _ in range(passes):
-        best, ahead = _best(net(worth, resources, prices))
+        each = [_best(paid) for _, paid in _nets(worth, resources, prices)]
+        best, ahead = np.concatenate([at for at, _ in each]), np.concatenate([by for _, by in each])
         # all cases that are as near as the last one: where many are alike, they are one in the program
         near = ahead <= np.partition(ahead, free)[free] if free < count else np.ones(count, bool)
         given, rows = np.flatnonzero(~near), order[near[order]]
         left = [count * z.most - z.used(best, ~near) for z in resources]
         at = _program(worth, resources, rows, left, size, penalty)
-        now = net(worth, resources, at.prices)
-        if _missed(now, best, given) <= _EXACT * size * count:
+        missed = 0.0
+        for part, paid in _nets(worth, resources, at.prices):
+            missed = _missed(paid, best[part], np.flatnonzero(~near[part]), missed)
+        if missed <= _EXACT * size * count:
             break
-        if at.beyond > 1e-6 + _WITHIN * count and _exclude(worth, now, resources, at.prices):
+        if at.beyond > 1e-6 + _WITHIN * count and _exclude(
+            worth, net(worth, resources, at.prices), resources, at.prices
+        ):
             at = at._replace(beyond=np.inf)
             break
         prices, free = at.prices, 2 * free
@@ -297,14 +310,15 @@ def _exclude(worth: Floats, paid: Floats, resources: Sequence[Resource], prices:
 
 def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[Floats, ...]:
     """Prices at which few cases are undecided: from samples that grow to all cases."""
-    block, terms = program_of(worth, resources)
-    scale = scale_of(block.take(order[:_SAMPLE]), terms)
+    cases, terms = program_of(worth, resources)
+    scale = scale_of(cases.take(order[:_SAMPLE]), terms)
     prices, temperature, rows = np.zeros(len(terms.bound)), _HOTTEST, 0
     while rows < len(worth):
         rows = min(_SAMPLE if not rows else _GROWS * rows, len(worth))
-        some, coolest = block if rows == len(worth) else block.take(order[:rows]), _MIXED / rows
+        some: Contexts = cases if rows == len(worth) else Memory((cases.take(order[:rows]),))
+        coolest = _MIXED / rows
         while True:
-            prices, _ = minimise(Memory((some,)), terms, scale, prices, max(temperature, coolest), _STEPS)
+            prices, _ = minimise(some, terms, scale, prices, max(temperature, coolest), _STEPS)
             if temperature <= coolest:
                 break
             temperature *= _FALL
@@ -410,9 +424,8 @@ def _best(worth: Floats) -> tuple[Ints, Floats]:
 
 
 @kernel
-def _missed(worth: Floats, actions: Ints, rows: Ints) -> float:
-    """Return how much less the actions of some rows are worth than the best ones, `(N,A),(N),(n)->()`."""
-    found = 0.0
+def _missed(worth: Floats, actions: Ints, rows: Ints, found: float) -> float:
+    """Add how much less the actions of some rows are worth than the best ones, `(N,A),(N),(n)->()`."""
     for i in rows:
         best = worth[i, 0]
         for a in range(1, worth.shape[1]):
@@ -421,7 +434,22 @@ def _missed(worth: Floats, actions: Ints, rows: Ints) -> float:
     return found
 
 
-def program_of(worth: Floats, resources: Sequence[Resource]) -> tuple[Block, Terms]:
+class Cases(NamedTuple):
+    """The cases of a list as contexts, of which some are copied at a time."""
+
+    outcomes: Sequence[Floats]  # (N,A) each
+    cell: Ints  # (N,)
+
+    def take(self, rows: Ints | slice) -> Block:
+        """Return some of them."""
+        return Block(np.stack([np.ascontiguousarray(u[rows].T) for u in self.outcomes]), self.cell[rows])
+
+    def over(self, job: Job) -> Sums:
+        """Sum the results of a job, as of all cases at once."""
+        return job(map(self.take, parts_of(len(self.cell), _AT_ONCE)))
+
+
+def program_of(worth: Floats, resources: Sequence[Resource]) -> tuple[Cases, Terms]:
     """State a list as a linear program over contexts, whose rows are the limits of all resources, `(N,A)->(M)`.
 
     The first outcome is the worth. The use of a resource is another one: known if it is that of every case.
@@ -435,7 +463,7 @@ def program_of(worth: Floats, resources: Sequence[Resource]) -> tuple[Block, Ter
     factors = [np.zeros((z.factor.shape[0], len(at), len(weights))) for z, at in zip(resources, places, strict=True)]
     for j, (z, at) in enumerate(zip(resources, places, strict=True)):
         factors[j][:, :, 1 + order.index(j)] = z.factor[:, at]
-    return Block(np.stack([np.ascontiguousarray(u.T) for u in each]), cell), Terms(
+    return Cases(each, cell), Terms(
         weights=weights,
         known=np.array(alike).reshape(len(alike), worth.shape[1]),
         factors=np.ascontiguousarray(np.swapaxes(np.concatenate(factors), 0, 1)),

@@ -276,6 +276,12 @@ class Crossed:
         """Predictions and scores of the rows in the order of the log."""
         return as_logged(self.tables_dealt, self.rows.members)
 
+    def in_order(self) -> Crossed:
+        """Return the same with tables in the order of the log alone, where nothing more is planned."""
+        found = replace(self)
+        found.__dict__["tables"] = self.tables  # as a cached property is stored
+        return found
+
     @cached_property
     def counted(self) -> dict[str, Tables]:
         """The tables times the number of cases of its fold that each row counts as, by which folds are planned."""

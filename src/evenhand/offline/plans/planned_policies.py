@@ -133,6 +133,34 @@ class Once:
 
 
 @dataclass(frozen=True, eq=False)
+class Constant:
+    """One action in every row, of which nothing is stored.
+
+    Args:
+        action: its number.
+        rows: N.
+    """
+
+    action: int
+    rows: int
+
+    def of(self, table: Floats) -> Floats:
+        return np.broadcast_to(table[:, self.action], self.rows)
+
+    def total(self, table: Floats) -> float:
+        return float(self.of(table).sum())
+
+    def offset(self, spent: Floats, brings: object = None) -> Floats:
+        return np.zeros(self.rows)
+
+    def margin(self, brings: object = None) -> float:
+        return 0.0
+
+    def probabilities(self, n_actions: int) -> Floats:
+        return np.broadcast_to(np.eye(n_actions)[self.action], (self.rows, n_actions))
+
+
+@dataclass(frozen=True, eq=False)
 class Single:
     """One action for a random share of the rows, and the cheapest action for the others.
 
@@ -145,14 +173,14 @@ class Single:
     """
 
     cheapest: Once
-    single: Once
+    single: Once | Constant
     share: float
     step: float
     bound: tuple[Resource, int] | None = None
     more: float = 1.0
 
     @staticmethod
-    def within(budget: float, cheapest: Once, single: Once, cost: Floats) -> Single:
+    def within(budget: float, cheapest: Once, single: Once | Constant, cost: Floats) -> Single:
         """Return the policy that spends a budget on an action, `(N or 1,A)->`."""
         least = float(cheapest.of(cost).mean())
         step = float(single.of(cost).mean()) - least
