@@ -96,9 +96,9 @@ def test_a_curve_of_sales_less_ten_times_the_calls_knows_that_calls_may_happen()
     """No call in n cases: up to z^2 / (n + z^2) of them, ten times of which is added to what sales reach below."""
     log = log_of(600, [], 0.01, maximize=Linear({"sale": 1.0, "call": -10.0}))
     alone = replace(log, problem=problem(outcomes=OUTCOMES, subject_to=log.problem.subject_to))
-    (targeted, small, large, _), (_, *sales, _) = (curve(z, budgets=(0.4, 1.0)).lines for z in (log, alone))
+    (targeted, small, large, *_), (_, *sales) = (curve(z, budgets=(0.4, 1.0)).lines for z in (log, alone))
     agree = log.actions == 1, log.actions != 1  # with small letters for all, and with large ones for half
-    for line, other, rows in zip((small, large), sales, agree, strict=True):
+    for line, other, rows in zip((small, large), sales[:2], agree, strict=True):
         v, n = other.value[1], rows.sum()
         low, high = score_interval(*v.pair, n)
         assert line.value[1].pair == pytest.approx(v.pair)
@@ -115,7 +115,10 @@ def test_a_curve_knows_what_is_declared_0():
     stated = problem(outcomes=(Outcome("sale", free=("none",)), *problem().outcomes[1:]))
     log = draw(600, 4, stated=stated).evidence
     log = replace(log, outcomes=log.outcomes * (log.actions > 0)[:, None])
-    for line in curve(log, budgets=(0.0, 1.0)).lines:
+    *lines, nothing = curve(log, budgets=(0.0, 1.0)).lines
+    assert nothing.name == "all none"
+    assert nothing.value[1].interval == (0.0, 0.0)
+    for line in lines:
         assert line.value[0].interval == (0.0, 0.0)
         assert line.value[1].interval[0] < line.value[1].value < line.value[1].interval[1]
 

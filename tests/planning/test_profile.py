@@ -43,7 +43,7 @@ def test_before_any_cycle_is_over_the_forecast_is_the_stated_one(traffic):
 
 
 def test_days_are_those_of_the_zone_where_the_clock_changes():
-    """The day of 25 hours has the cases of any other, and a case at 05:30 is one at 05:30 before and after it."""
+    """The day of 25 hours has the cases of any other, and 05:30 is in one part before and after it."""
     clock = Clock.between("2026-10-19T00:00", "2026-11-09", 0, "Europe/Prague")
     traffic = Traffic(240, per="day", shape=(1, 3))
     profile, state = learned([], traffic, clock, replicas=1)
@@ -51,8 +51,7 @@ def test_days_are_those_of_the_zone_where_the_clock_changes():
     np.testing.assert_allclose(profile.expected(state, ends[None])[0], traffic.expected(clock, ends), atol=0.1)
     fives = [clock.read("time", f"2026-10-{day}T05:30") for day in range(19, 32)]
     profile, state = learned(np.repeat(fives, 200), traffic, clock)
-    assert state.parts[0].argmax() == 5
-    assert np.count_nonzero(state.parts[0]) == 1
+    assert state.parts[0, 5] > 0.9 * state.parts[0].sum()  # all but those of the day with 25 hours, of which it is 6.5
 
 
 def test_what_is_certain_is_not_learned():
