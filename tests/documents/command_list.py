@@ -91,6 +91,7 @@ RUN = {
     "python -m tests.offline.coverage 2000": "python -m tests.offline.coverage 3",
     "python -m tests.offline.estimator_errors 200": 'python -m tests.offline.estimator_errors 2 "30 actions, 900 rows"',
     "python -m tests.offline.rule_values 400": "python -m tests.offline.rule_values 2 200",
+    "python -m tests.offline.six_worlds 200": "python -m tests.offline.six_worlds 2",
     "python -m tests.offline.regimes 500": 'python -m tests.offline.regimes 2 "300 rows"',
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
     "python -m tests.offline.units 400": "python -m tests.offline.units 3",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, gammaln
 
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.clock import Clock
@@ -117,6 +116,8 @@ class Profile:
 
     def shares(self, state: ProfileState) -> Floats:
         """Return the share of every part of a cycle in its cases, `->(N)`."""
+        from scipy.special import expit, gammaln
+
         stated, came, even = self._stated, state.parts, 1.0 / len(self._stated)
         doubt = _DOUBT * (stated / even + 1.0) / 2.0
         n, whole = came.sum(1, keepdims=True), doubt.sum()
