@@ -179,7 +179,7 @@ class Value(LogResult):
             yield from self.whom.measurements()
 
     def headline(self) -> str:
-        """State the result in a sentence: which policy within all limits is worth most, if one can be told.
+        """State the result in a sentence: which policy within the budgets is worth most, if one can be told.
 
         Policies that the log cannot judge are left out, and none is recommended from a log that fails a check.
         """
@@ -193,7 +193,6 @@ class Value(LogResult):
             return "No policy can be recommended, as the log says too little of each"
         if not kept:
             return f"{scope(self.checks)}No policy of the table keeps to {self._budgets}{out}"
-        kept = [p for p in kept if not any(self._missed(p))] or kept  # if none keeps to all, what is missed is said
         best = max(kept, key=lambda p: p.value.value)
         low, high = best.value.within(self.bands.value)
         where = f"Within {self._budgets}, " if self.limits else ""
