@@ -99,12 +99,13 @@ class LogResult(Evaluation):
         return found | allowances.budget_setting(self.allowed)
 
     def heading(self) -> Iterator[str]:
-        """Yield the lines above the tables, with the budgets, what is wrong and the notes."""
+        """Yield the lines above the tables, with the budgets, what is wrong, the notes and the result."""
         rows = f"{self.rows:,} rows{self.clusters or ''}"
         yield f"{self.log}: {rows}; {self.about}; {self.folds} folds, seed {self.seed}"
         yield from allowances.lines(self.allowed)
         yield from warnings(self.checks)
         yield from (f"note: {note}" for note in (*self.notes, *self.remarks()))
+        yield f"{self.headline()}."
 
     def cautions(self) -> Iterator[str]:
         """Yield warnings about the log, and remarks."""
