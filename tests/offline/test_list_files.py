@@ -78,6 +78,20 @@ def test_a_list_is_written_as_parquet_and_read_back_by_value(tmp_path, capsys):
         assert [*a.value.pair, *a.by["ips"].pair, *a.beyond.pair] == pytest.approx(told, rel=1e-9, abs=1e-12)
 
 
+def test_a_list_that_changed_since_it_was_read_is_not_written(tmp_path):
+    """Its rows are read once more where they are written: those of another file would get actions of these."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    cases, problem, log = dated(tmp_path)
+    from pyarrow import csv as tables
+
+    typed = tmp_path / "cases.parquet"
+    parquet.write_table(tables.read_csv(cases), typed)
+    found = assign(typed, problem, learn_from=log)
+    parquet.write_table(parquet.read_table(typed).take(list(range(299, -1, -1))), typed)
+    with pytest.raises(InvalidInput, match="cases.parquet: expected the files as they were when they were read"):
+        found.write(tmp_path / "list.parquet")
+
+
 def test_parquet_is_refused_before_the_work_where_it_cannot_be_written(tmp_path, monkeypatch, capsys):
     cases, problem, log = dated(tmp_path)
     found = assign(cases, problem, learn_from=log)

@@ -101,7 +101,7 @@ class Dataset:
     def read(
         self, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
     ) -> Columns:
-        found = self._found
+        found, _ = self._found, self._state
         check_columns(self.name, found.schema.names, places)
         with whole_files(self.name, self.kind):
             files = _files(found, places)
@@ -125,13 +125,28 @@ class Dataset:
         return form
 
     def arrow(self) -> Any:
-        """Return the table."""
+        """Return the table.
+
+        Raises:
+            InvalidInput: a file is another one than when it was read.
+        """
+        if self._state != _state(self._found):
+            raise InvalidInput(self.name, "the files as they were when they were read", "others since")
         with whole_files(self.name, self.kind):
             return self._found.to_table(use_threads=False, batch_size=_AT_ONCE, batch_readahead=1)
 
     @cached_property
     def _found(self) -> Any:
         return arrow_dataset(self.path, self.kind)
+
+    @cached_property
+    def _state(self) -> list[tuple[int, int]]:
+        return _state(self._found)
+
+
+def _state(found: Any) -> list[tuple[int, int]]:
+    """Return the size and the time of the last change of every file."""
+    return [(z.st_size, z.st_mtime_ns) for z in (Path(file).stat() for file in found.files)]
 
 
 def _files(found: Any, places: Mapping[str, str]) -> list[tuple[int, str]]:
