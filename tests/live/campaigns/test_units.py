@@ -67,6 +67,8 @@ def test_caps_hold_over_restarts_and_switches_and_audits_find_the_same_decisions
             assert made.probability == kept[who][2]
         else:
             kept[who] = made.action, day, made.probability
+        chances = campaign.find(made.id)["chances"]
+        assert chances is None or chances[made.action] == made.probability
         if i % 9 == 4:
             campaign.cancel(made.id)
             if kept[who][1] == day:

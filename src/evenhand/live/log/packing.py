@@ -41,8 +41,14 @@ def pack(decision: Decision) -> dict[str, Any]:
 
 
 def chances(state: PolicyState) -> dict[str, Any]:
-    """Return the probability of each candidate for the first play of the latest decision, as `probabilities` does."""
-    return probabilities(state.recent.chances)
+    """Return the probability of each candidate for the first play of the latest decision, as `probabilities` does.
+
+    The result is empty where a unit keeps its action, whose probability is that of an earlier draw.
+    """
+    found, made = state.recent.chances, state.recent.decision
+    if state.units is None or found is None or made is None or made.plays[0, 0] < 0:
+        return probabilities(found)
+    return probabilities(found) if found[0, made.plays[0, 0]] == made.propensities[0, 0] else {}
 
 
 def probabilities(found: Floats | None) -> dict[str, Any]:
