@@ -66,6 +66,7 @@ def test_caps_hold_over_restarts_and_switches_and_audits_find_the_same_decisions
         assert not (made.action == "call" and had[1].count("call") >= 1)
         if who in kept and day - kept[who][1] < 14 and made.action == kept[who][0]:
             assert made.probability == kept[who][2]
+            assert made.explanation.startswith("kept")
         else:
             kept[who] = made.action, day, made.probability
         chances = campaign.find(made.id)["chances"]

@@ -17,7 +17,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
-_OWN = frozenset(("case", "offered", "known", "l", "h", "s", "w", "q", "c"))
+_OWN = frozenset(("case", "offered", "known", "l", "h", "u", "s", "w", "q", "c"))
 _MOST = 100  # chances stored per decision
 _ROUNDING = 1e-9  # of chances
 # The arrays of one replica by their short names in the log.
@@ -43,12 +43,9 @@ def pack(decision: Decision) -> dict[str, Any]:
 def chances(state: PolicyState) -> dict[str, Any]:
     """Return the probability of each candidate for the first play of the latest decision, as `probabilities` does.
 
-    The result is empty where a unit keeps its action, whose probability is that of an earlier draw.
+    Where a unit keeps its action, whose probability is that of an earlier draw, the result says so instead.
     """
-    found, made = state.recent.chances, state.recent.decision
-    if state.units is None or found is None or made is None or made.plays[0, 0] < 0:
-        return probabilities(found)
-    return probabilities(found) if found[0, made.plays[0, 0]] == made.propensities[0, 0] else {}
+    return {"u": 1} if state.recent.keeps else probabilities(state.recent.chances)
 
 
 def probabilities(found: Floats | None) -> dict[str, Any]:
