@@ -220,7 +220,7 @@ class UnitBooks:
             if keeps:
                 source = _source(state, r, number, now - w.sticky)
                 keeps = source < 0 or state.action[r, source] != play
-            amounts = d.known[r, 0, w.places]
+            amounts = np.maximum(d.known[r, 0, w.places], 0.0)  # a refund would end sooner than what it makes room for
             if not keeps and not (amounts > 0.0).any():
                 continue
             entry = int(state.entries[r])
