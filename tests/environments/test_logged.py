@@ -15,7 +15,7 @@ from evenhand.environments.logged import blocks, order
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, NullModel, Ridge
 from evenhand.policy import Policy
-from evenhand.problem import Budget, Groups, Outcome, Problem
+from evenhand.problem import Budget, Groups, Outcome, Problem, Unit
 from evenhand.recipes import pgd, ucb, uniform
 from evenhand.run import play, simulate
 from evenhand.run.recorder import _CLOCK, _count
@@ -300,6 +300,18 @@ def test_orders_are_permutations_first_and_resamples_after():
     assert (np.sort(rows[2]) != np.sort(rows[3])).any()
     assert (order(2000, 9, 3, resample=1) == rows[3]).all()
     assert (order(2000, 8, 3, resample=1) != rows[3]).any()
+
+
+def test_a_cluster_that_a_resample_has_twice_is_two_units():
+    """Otherwise caps would bind twice as soon in resamples as in the log."""
+    log = make_log(60, 0, even, replace(PROBLEM, unit=Unit("who", sticky=5)), clusters=np.arange(60) // 4, shuffles=1)
+    world = log.start(0, np.array([0, 1]))
+    units = np.array([world.context(step).unit for step in range(60)])
+    rows = np.stack([log.order(0, replica) for replica in (0, 1)], 1)
+    assert (units[:, 0] == rows[:, 0] // 4).all()
+    assert (units[:, 1] % 60 == rows[:, 1] // 4).all()
+    assert len(set(rows[:, 1])) < 60 == len(set(zip(rows[:, 1], units[:, 1], strict=True)))
+    assert len(set(units[:, 1])) == 15
 
 
 def test_a_resample_is_read_in_several_orders():

@@ -6,7 +6,8 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.models import PerAction
 from evenhand.offline import frozen, value
-from evenhand.problem import Budget, Numeric, Outcome, Problem
+from evenhand.offline.saved_policies import Saved
+from evenhand.problem import Budget, Cap, Numeric, Outcome, Problem, Unit
 from evenhand.recipes import resolving, uniform
 from tests.offline.logs import draw, problem
 
@@ -86,6 +87,18 @@ def test_actions_are_told_by_name_and_other_encodings_are_taken(log):
     assert frozen(log, policy, policy.start(), encode=encode) == pytest.approx(np.full((300, 3), 1 / 3))
     assert len(asked) == 300
     assert set(asked[0]) == {"x0", "x1", "x2", "x3", "area"}
+
+
+def test_rows_are_about_a_unit_that_the_state_does_not_know(log):
+    """The state is that of units who all keep the large letter, which caps forbid by now."""
+    unit = Unit("who", caps=[Cap("cents", at_most=2, within=400)], sticky=400)
+    policy = uniform(declared(unit=unit, subject_to=()), 0)
+    state, case = policy.start(), {f"x{k}": 0.0 for k in range(4)}
+    for i in range(9):
+        policy.act(state, policy.encode({**case, "who": i}, offered=["large"]))
+    assert np.allclose(frozen(log, policy, state), 1 / 3)
+    read = Saved(policy=policy, state=state, encode=policy.encode, columns=(*case, "who"))
+    assert np.allclose(read.lotteries(log), 1 / 3)
 
 
 def test_what_cannot_be_frozen(log):

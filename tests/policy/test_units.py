@@ -193,7 +193,34 @@ def test_bad_units_are_refused(make, words):
         make()
 
 
-@pytest.mark.parametrize("who", [None, "", 1.5, True, [1]])
+def test_cases_that_come_late_exceed_no_cap():
+    """Windows of which entries were dropped, at the unit's own later decision or to make room, count as full."""
+    for others in (0, 200):
+        policy = eh.uniform(problem(Unit("who", caps=[Cap("letter", at_most=3, within=7)]), until=300.0), 0)
+        state, base = policy.start(), policy.encode({"age": 0.5, "who": "anna"}, offered=["letter"])
+        played = []
+        for time in (1, 2, 3, 100):
+            played.append(policy.act(state, base._replace(time=np.array([float(time)]))).action)
+        for i in range(others):
+            policy.act(state, base._replace(unit=np.array([i + 1]), time=np.array([200.0 + i / 100])))
+        assert played == ["letter"] * 4
+        assert policy.act(state, base._replace(time=np.array([4.0]))).action is None
+        assert policy.act(state, base._replace(time=np.array([210.0]))).action == "letter"
+
+
+def test_what_a_unit_gives_back_makes_no_room():
+    """The window moves on past a refund, and what it made room for would then exceed the cap."""
+    caps = Cap("letter", at_most=3, within=7), Cap("cost", at_most=5, within=7)
+    policy = eh.uniform(problem(Unit("who", caps=caps), until=300.0), 0)
+    state, played = policy.start(), []
+    for time, cost in ((0, -4), (3, 5), (4, 4)):
+        known = {"cost": {"letter": cost}}
+        context = policy.encode({"age": 0.5, "who": 1}, time=time, offered=["letter"], known=known)
+        played.append(policy.act(state, context).action)
+    assert played == ["letter", "letter", None]
+
+
+@pytest.mark.parametrize("who", [None, "", 1.5, True, [1], "\ud800", pytest.param(10**5000, id="digits"), b"anna"])
 def test_a_case_states_its_unit_as_a_text_or_a_whole_number(who):
     policy = eh.resolving(problem(Unit("who", sticky=7)))
     with pytest.raises(InvalidInput, match="who: expected a text or a whole number"):

@@ -112,6 +112,12 @@ class LoggedWorld:
             self._rows[: len(at), i], self._rows[len(at) :, i] = rows[at], rows[-1]
             self._cases[: len(at), i] = np.diff(at, prepend=-1)
             self._cases[len(at) : len(at) + 1, i] = len(rows) - 1 - at[-1] if len(at) else len(rows)
+        self._units: Ints | None = None
+        if log.problem.unit is not None and log.clusters is not None:
+            self._units = np.empty(self._rows.shape, np.int64)
+            for i, (rows, at) in enumerate(zip(orders, kept, strict=True)):
+                units = log.clusters[rows] + len(rows) * _repeats(rows)  # a cluster drawn twice is two units
+                self._units[: len(at), i], self._units[len(at) :, i] = units[at], units[-1]
         self._ends = np.array([len(at) for at in kept])
         self._declared = log.problem.declared[None]
         self._offered: Bools = np.ones((1, len(log.problem.actions)), bool)
@@ -128,7 +134,7 @@ class LoggedWorld:
         x = _features(self._log.units, self._log.layout, rows)
         known = self._declared if self._log.known is None else self._log.known[rows]
         time = None if self._log.time is None else self._log.time[rows]
-        unit = None if self._log.problem.unit is None or self._log.clusters is None else self._log.clusters[rows]
+        unit = None if self._units is None else self._units[min(step, len(self._units) - 1)]
         return Context(x, known, self._log.groups[rows][:, None], self._offered, time, unit)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
@@ -182,6 +188,18 @@ def _toss(log: Logged, seed: int, replica: int, rows: Ints) -> Ints:
     luck = Luck(seed=seed, replicas=np.full(len(rows), replica))
     coins = luck.uniform(Stream.OUTCOME, np.arange(len(rows)), 1)[:, 0]
     return np.flatnonzero(coins < log.keep[rows])
+
+
+def _repeats(rows: Ints) -> Ints:
+    """Count how often each row was read before, `(N)->(N)`.
+
+    >>> _repeats(np.array([3, 1, 3, 3, 1])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    order, place, found = np.argsort(rows, kind="stable"), np.arange(len(rows)), np.empty(len(rows), np.int64)
+    first = np.append(True, np.diff(rows[order]) != 0)[: len(rows)]
+    found[order] = place - np.maximum.accumulate(np.where(first, place, 0))
+    return found
 
 
 def order(rows: int, seed: int, replica: int, *, resample: int | None = None, clusters: Ints | None = None) -> Ints:

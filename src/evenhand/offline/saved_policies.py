@@ -18,11 +18,14 @@ from evenhand.policy.state import PolicyState
 from evenhand.problem.end import After
 
 Case = Mapping[str, Any]
+_NOBODY = "nobody whom an earlier case was about"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Saved:
     """A policy in a saved state, which no longer learns; `value` evaluates it by its lotteries.
+
+    Each row is taken to be about a unit that the state does not know, as `value` keeps to no cap.
 
     Args:
         policy: whose chances are known: no draws from a posterior, and one play per round.
@@ -72,7 +75,9 @@ class Saved:
             column = grouping.name if own or log.spec is None else log.spec.groups[grouping.name].column
             columns[column] = np.array(grouping.names)[log.groups[grouping.name]].tolist()
         columns |= {name: values.tolist() for name, values in _known(log).items()}
-        wanted = (*(f.name for f in p.features), *(g.name for g in p.groups)) if own else self.columns
+        unit = {} if p.unit is None else {p.unit.name: [_NOBODY] * log.rows}
+        columns |= unit
+        wanted = (*(f.name for f in p.features), *(g.name for g in p.groups), *unit) if own else self.columns
         if wanted is not None:
             for name in wanted:
                 if name not in columns:

@@ -138,6 +138,7 @@ class Loop:
         made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, time, *of_plays, names
         state.recent.decision = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
         state.recent.chances = None if worth.random else pick.lottery
+        state.recent.keeps = keep is not None
         return state.recent.decision
 
     def commit(self, state: PolicyState, context: Context, decision: Decision, *, done: bool = False) -> None:

@@ -162,6 +162,7 @@ class Recent:
     over: bool = False  # whether it was said that the run is over, or is not to be said
     decision: Decision | None = None  # that was made or checked last, whose shapes are right
     chances: Floats | None = None  # of all its candidates, None where they are unknown
+    keeps: bool = False  # whether its unit keeps an action
     prices: tuple[Floats, Floats, Floats, Floats] | None = None  # where these are the same in all rounds
     ahead: list[Floats] | None = None  # arrays of the model's state that are told of the remaining rounds
     affordable: list[Floats] | None = None  # and of the plays of each action

@@ -33,6 +33,7 @@ class UnitState:
     amounts: Floats  # (R, E, C) what it uses of each cap
     action: Ints  # (R, E) that is kept from then on, -1 for none; (R, 0) where none is ever kept
     chance: Floats  # (R, E) of that action when it was drawn, -1 where it is unknown
+    gone: Floats  # (R,) the latest time of an entry that was dropped
 
 
 class PolicyLuck(Protocol):
@@ -72,7 +73,11 @@ def _slot(s: UnitState, r: int, number: int) -> int:
 
 def _entries(s: UnitState, r: int, number: int) -> Iterator[int]:
     """Yield the entries of a unit, the latest first."""
-    entry = int(s.slots[r, _slot(s, r, number)])
+    return _chain(s, r, int(s.slots[r, _slot(s, r, number)]))
+
+
+def _chain(s: UnitState, r: int, entry: int) -> Iterator[int]:
+    """Yield an entry and those before it of the same unit; none if it is -1."""
     while entry >= 0:
         yield entry
         entry = int(s.before[r, entry])
@@ -93,6 +98,8 @@ def _link(s: UnitState, r: int, entry: int, oldest: float) -> None:
     s.slots[r, slot] = last = entry
     for earlier in _entries(s, r, int(s.unit[r, entry])):
         last = earlier if s.time[r, earlier] > oldest else last
+    for dropped in _chain(s, r, int(s.before[r, last])):
+        s.gone[r] = max(s.gone[r], s.time[r, dropped])
     s.before[r, last] = -1
 
 
@@ -132,7 +139,8 @@ class UnitBooks:
             return context
         found = None
         for r, (number, now) in enumerate(self._of_case(context, t)):
-            used = [0.0] * len(w.places)
+            # A case that comes late may have had dropped entries in its windows, which then count as full.
+            used = [math.inf if now - within < state.gone[r] else 0.0 for within in w.within]
             for entry in _entries(state, r, number):
                 age = now - state.time[r, entry]
                 for c, within in enumerate(w.within):
@@ -212,7 +220,7 @@ class UnitBooks:
             if keeps:
                 source = _source(state, r, number, now - w.sticky)
                 keeps = source < 0 or state.action[r, source] != play
-            amounts = d.known[r, 0, w.places]
+            amounts = np.maximum(d.known[r, 0, w.places], 0.0)  # a refund would end sooner than what it makes room for
             if not keeps and not (amounts > 0.0).any():
                 continue
             entry = int(state.entries[r])
@@ -244,6 +252,8 @@ class UnitBooks:
         count = alive.sum(1)
         other = self._empty(len(alive), size if 2 * int(count.max()) <= size else 2 * size)
         other.entries[:] = count
+        dropped = ~alive & (np.arange(size) < state.entries[:, None])
+        other.gone[:] = np.maximum(state.gone, np.where(dropped, state.time, -np.inf).max(1))
         for name in ("unit", "number", "time", "amounts", "action", "chance"):
             old, new = getattr(state, name), getattr(other, name)
             for r in range(len(alive) if old.shape[1] else 0):
@@ -266,6 +276,7 @@ class UnitBooks:
             amounts=np.zeros((*shape, len(w.places))),
             action=np.full(keeps, -1, np.int32),
             chance=np.ones(keeps),
+            gone=np.full(n_replicas, -math.inf),
         )
 
     def _of_case(self, context: Context, t: Floats) -> Iterator[tuple[int, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Protocol
 
@@ -165,8 +166,9 @@ def unit_number(name: str, value: object) -> int:
     """
     kind = type(value)
     if (kind is str and value) or kind is int or issubclass(kind, np.integer):
-        digest = hashlib.blake2b(str(value).encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "little", signed=True)
+        with suppress(ValueError):  # of half a character, or of thousands of digits
+            digest = hashlib.blake2b(str(value).encode(), digest_size=8).digest()
+            return int.from_bytes(digest, "little", signed=True)
     raise InvalidInput(name, "a text or a whole number, whom the case is about", value_text(value))
 
 

@@ -1,5 +1,6 @@
 """Caps and kept actions of customers in a campaign: over a restart, a switch and an audit, as counted by hand."""
 
+import contextlib
 from collections import defaultdict
 
 import pytest
@@ -65,8 +66,11 @@ def test_caps_hold_over_restarts_and_switches_and_audits_find_the_same_decisions
         assert not (made.action == "call" and had[1].count("call") >= 1)
         if who in kept and day - kept[who][1] < 14 and made.action == kept[who][0]:
             assert made.probability == kept[who][2]
+            assert made.explanation.startswith("kept")
         else:
             kept[who] = made.action, day, made.probability
+        chances = campaign.find(made.id)["chances"]
+        assert chances is None or chances[made.action] == made.probability
         if i % 9 == 4:
             campaign.cancel(made.id)
             if kept[who][1] == day:
@@ -101,6 +105,21 @@ def test_a_switch_to_a_longer_window_counts_what_customers_had_before(file):
     for days, played in ((40, None), (6, "call")):
         clock.now += days * DAY
         assert campaign.decide({"age": 40, "customer": 7}, key=str(clock.now), offered=["call"]).action == played
+
+
+def test_a_campaign_is_valued_and_replayed_as_a_log_of_its_customers(tmp_path, file):
+    url, text = f"sqlite:///{tmp_path / 'store.db'}", FILE.replace("within = 30", "within = 9000")
+    outcomes, unit = text[text.index("action =") : text.index("[[budget]]")], text[text.index("[unit]") :]
+    file.write_text('maximize = "visit"\nhorizon = 300\n' + outcomes + unit)
+    with contextlib.closing(eh.live.open_campaign(url, "letters", file)) as campaign:
+        for i in range(200):
+            made = campaign.decide({"age": i % 80, "customer": i * i % 13}, key=str(i))
+            campaign.observe(made.id, {"visit": float(i % 2 and made.action != "nothing")})
+    log = eh.live.decisions(url)
+    assert "200 rows in 7 clusters by 'customer'" in str(eh.value(log, file))
+    found = eh.replay_log(log, file, replicas=2, bootstrap=2, progress=False)
+    assert "in 7 clusters by 'customer'" in str(found)
+    assert (found.runs[0].trace.total("calls") <= 7).all()  # one to each
 
 
 def test_a_log_is_replayed_with_caps_by_its_column(tmp_path, file):

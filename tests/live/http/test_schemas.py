@@ -8,6 +8,7 @@ import evenhand as eh
 from evenhand.live import Campaign, open_campaign
 from evenhand.live.campaigns.tokens import Tokens
 from evenhand.live.http import app
+from evenhand.problem import Unit
 from tests.live.campaigns.test_files import STATED
 from tests.live.http.test_many_campaigns import campaigns
 from tests.live.http.test_tokens import entry, write as file
@@ -54,6 +55,22 @@ def test_columns_of_a_problem_file(tmp_path):
         stated = {"age": 33, "town": "north"}
         assert set(stated) == set(case["required"])
         assert client.post("/decide", json={"key": "a", "case": stated}).status_code == 200
+
+
+def test_a_case_states_its_unit():
+    shop = eh.Problem(
+        actions=("none", "letter"),
+        features=(eh.Numeric("age", 20, 60),),
+        outcomes=(eh.Outcome("answer"),),
+        maximize="answer",
+        horizon=9,
+        unit=Unit("customer", sticky=3),
+    )
+    with serving(app(Campaign.open("memory://", "shop", eh.resolving(shop)))) as client:
+        about = client.get("/openapi.json").json()["paths"]["/decide"]["post"]["requestBody"]["content"]
+        example = about["application/json"]["example"]
+        assert example["case"].keys() == {"age", "customer"}
+        assert client.post("/decide", json=example).status_code == 200
 
 
 def test_a_level_that_others_count_as_is_no_limit():

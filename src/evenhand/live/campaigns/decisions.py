@@ -69,6 +69,7 @@ class Decided:
             if column.startswith(_OWN):
                 raise InvalidInput(spec.places[column], f"a name that does not begin with {_OWN!r}", repr(column))
         names = [o.name for o in spec.outcomes if o.is_learned or o.is_noisy]
+        stated = {*spec.numeric, *spec.categorical, *([] if spec.unit is None else [spec.unit.name])}
         return replace(
             spec,
             action=ACTION,
@@ -77,7 +78,7 @@ class Decided:
             columns={name: f"{_OWN}{name} as outcome" for name in names},
             values={},
             time=None if spec.until is None else TIME,
-            cluster=spec.cluster if spec.cluster in {*spec.numeric, *spec.categorical} else None,
+            cluster=spec.cluster if spec.cluster in stated else None,
         )
 
     def read(self, spec: Spec) -> Columns:

@@ -197,6 +197,8 @@ def _case(campaign: Campaign) -> Schema:
         names |= {name: {"anyOf": [names[name], {"type": "null"}]} for name in marked}
     else:
         return {"type": "object"}
+    if problem.unit is not None:
+        names[problem.unit.name] = {"type": ["string", "integer"], "minLength": 1, "examples": ["no. 7"]}
     return {"type": "object", "properties": names, "required": list(names), "additionalProperties": False}
 
 

@@ -17,7 +17,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
-_OWN = frozenset(("case", "offered", "known", "l", "h", "s", "w", "q", "c"))
+_OWN = frozenset(("case", "offered", "known", "l", "h", "u", "s", "w", "q", "c"))
 _MOST = 100  # chances stored per decision
 _ROUNDING = 1e-9  # of chances
 # The arrays of one replica by their short names in the log.
@@ -41,8 +41,11 @@ def pack(decision: Decision) -> dict[str, Any]:
 
 
 def chances(state: PolicyState) -> dict[str, Any]:
-    """Return the probability of each candidate for the first play of the latest decision, as `probabilities` does."""
-    return probabilities(state.recent.chances)
+    """Return the probability of each candidate for the first play of the latest decision, as `probabilities` does.
+
+    Where a unit keeps its action, whose probability is that of an earlier draw, the result says so instead.
+    """
+    return {"u": 1} if state.recent.keeps else probabilities(state.recent.chances)
 
 
 def probabilities(found: Floats | None) -> dict[str, Any]:

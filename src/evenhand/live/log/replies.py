@@ -89,6 +89,8 @@ def _explanation(body: Mapping[str, Any], actions: Sequence[str]) -> str:
         return "nothing is played: what is offered does not fit the hard limits or is withdrawn, or the horizon is over"
     fits = ", among the actions that still fit the hard budgets" if body["r"] else ""
     late = ", after the horizon, with what is left of the budgets" if "late" in body else ""
+    if "u" in body:
+        return f"kept: the action that it got before, with the probability of that draw{fits}{late}"
     if "h" not in body:
         found = "at random: drawn regardless of what actions are worth" if body["f"] else "worth most at present"
         if not body["f"] and body["p"][0] not in (None, 1.0):
