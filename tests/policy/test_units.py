@@ -121,6 +121,21 @@ def test_a_unit_keeps_its_action_with_the_probability_of_the_draw_that_it_comes_
     assert 30 < drawn < 600
 
 
+def test_an_action_that_later_decisions_kept_outlives_the_cancelled_first_one():
+    policy = eh.uniform(problem(Unit("who", sticky=30)), 0)
+    state = policy.start()
+    for who in range(40):
+        context = policy.encode({"age": 0.5, "who": who})
+        first, second = policy.act(state, context), policy.act(state, context)
+        policy.cancel(state, first)
+        assert policy.act(state, context).action == second.action
+    context, drawn = policy.encode({"age": 0.5, "who": "x"}), set()
+    for _ in range(40):  # of a unit whose only decision is cancelled, nothing is kept
+        drawn.add((decision := policy.act(state, context)).action)
+        policy.cancel(state, decision)
+    assert len(drawn) == 3
+
+
 def test_kept_actions_are_as_frequent_as_their_probabilities_say():
     """Chi-square over units, by the actions of their last decision, whose probabilities are those of first draws."""
     policy = eh.resolving(problem(Unit("who", sticky=5_000)), explore=0.2)

@@ -32,6 +32,7 @@ class UnitState:
     time: Floats  # (R, E) of the decision
     amounts: Floats  # (R, E, C) what it uses of each cap
     action: Ints  # (R, E) that is kept from then on, -1 for none; (R, 0) where none is ever kept
+    kept: Ints  # (R, E) by how many later decisions
     chance: Floats  # (R, E) of that action when it was drawn, -1 where it is unknown
     gone: Floats  # (R,) the latest time of an entry that was dropped
 
@@ -220,6 +221,8 @@ class UnitBooks:
             if keeps:
                 source = _source(state, r, number, now - w.sticky)
                 keeps = source < 0 or state.action[r, source] != play
+                if not keeps:
+                    state.kept[r, source] += 1
             amounts = np.maximum(d.known[r, 0, w.places], 0.0)  # a refund would end sooner than what it makes room for
             if not keeps and not (amounts > 0.0).any():
                 continue
@@ -233,7 +236,7 @@ class UnitBooks:
             _link(state, r, entry, now - w.longest)
 
     def cancel(self, state: UnitState | None, decision: Decision) -> None:
-        """Take back a decision: its unit used nothing, and keeps nothing."""
+        """Take back a decision: its unit used nothing, and keeps nothing unless later decisions kept it."""
         if state is None:
             return
         for r in np.flatnonzero(decision.counted > 0.0).tolist():
@@ -241,7 +244,7 @@ class UnitBooks:
             entry = int(np.searchsorted(numbers, decision.id[0]))
             if entry < len(numbers) and numbers[entry] == decision.id[0]:
                 state.amounts[r, entry] = 0.0
-                if state.action.shape[1]:
+                if state.action.shape[1] and not state.kept[r, entry]:
                     state.action[r, entry] = -1
 
     def _make_room(self, state: UnitState, now: Floats) -> None:
@@ -254,7 +257,7 @@ class UnitBooks:
         other.entries[:] = count
         dropped = ~alive & (np.arange(size) < state.entries[:, None])
         other.gone[:] = np.maximum(state.gone, np.where(dropped, state.time, -np.inf).max(1))
-        for name in ("unit", "number", "time", "amounts", "action", "chance"):
+        for name in ("unit", "number", "time", "amounts", "action", "kept", "chance"):
             old, new = getattr(state, name), getattr(other, name)
             for r in range(len(alive) if old.shape[1] else 0):
                 new[r, : count[r]] = old[r, alive[r]]
@@ -275,6 +278,7 @@ class UnitBooks:
             time=np.zeros(shape),
             amounts=np.zeros((*shape, len(w.places))),
             action=np.full(keeps, -1, np.int32),
+            kept=np.zeros(keeps, np.int32),
             chance=np.ones(keeps),
             gone=np.full(n_replicas, -math.inf),
         )
