@@ -321,6 +321,14 @@ def test_a_round_may_use_what_its_spans_allow_by_the_forecast():
     np.testing.assert_allclose(factor, 1.0)  # every day has the same part of cases and of money
 
 
+def test_a_budget_of_a_day_may_use_as_much_beside_that_of_a_week_that_ends_after_the_run():
+    budgets = Budget("money", total=4, per="day"), Budget("money", total=20, per="week")
+    times, dates = cases(0, 2, 0.1), {"since": "2026-12-14", "until": "2026-12-16"}
+    shop = Days(times=times, subject_to=budgets, traffic=Traffic(40, per="day"), **dates)
+    pace = Pace(problem=shop.problem, spans=tuple(row.spans for row in shop.problem.stated))
+    np.testing.assert_allclose(pace.against_average(np.array([0.1, 1.9])), 1.0)
+
+
 @pytest.mark.parametrize("make", [pgd, pgd_adaptive, fw_dual])
 def test_recipes_with_dual_prices_follow_spans_where_there_are_any(make):
     for budget, follows in ((Budget("cost", total=20, per=30), True), (Budget("cost", total=20), False)):
