@@ -74,7 +74,7 @@ def test_a_budget_per_number_of_rounds_is_used_up_in_each_of_them():
     np.testing.assert_array_equal(went.reshape(3, 20).sum(1), 5)
     assert status.accounts["cost"].total == 15
     assert status.accounts["cost"].left_now == pytest.approx(0.0)
-    assert "0 left now" in str(status)
+    assert "0 left now, of 5 until 60" in str(status)
 
 
 def test_what_past_spans_leave_is_lost_and_not_left():
