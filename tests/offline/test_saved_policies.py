@@ -1,11 +1,14 @@
 """Policies that learned, as they were when they were saved."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.models import PerAction
 from evenhand.offline import frozen, value
+from evenhand.offline.curve_policies import ignored
 from evenhand.offline.saved_policies import Saved
 from evenhand.problem import Budget, Cap, Numeric, Outcome, Problem, Unit
 from evenhand.recipes import resolving, uniform
@@ -41,6 +44,14 @@ def learned(policy, log, rounds=120):
         chance = 0.2 + 0.6 * (decision.action == "large" and case["x0"] > 0)
         policy.observe(state, decision, {"sale": float(rng.random() < chance)})
     return state
+
+
+def test_a_note_says_that_no_plan_keeps_to_caps(log):
+    capped = declared(unit=Unit("customer", caps=(Cap("cents", at_most=3, within=7),)))
+    assert not list(ignored(log))
+    assert list(ignored(replace(log, problem=capped))) == [
+        "no plan keeps to the caps of a customer: every case is planned on its own"
+    ]
 
 
 def test_chances_are_those_with_which_the_saved_policy_would_play(log, tmp_path):

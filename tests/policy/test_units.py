@@ -96,6 +96,21 @@ def test_a_cap_that_was_reached_since_makes_a_decision_stale():
     assert policy.act(state, context).action == "call"
 
 
+def test_an_explanation_says_what_caps_left_before_the_decision():
+    policy = eh.resolving(problem(Unit("who", caps=CAPS), until=100.0), explore=0.01)
+    state, told = policy.start(seed=1), []
+    cases = [(who, "nothing") for who in range(60)] + [(99, "letter")] * 3 + [(99, "nothing", "letter")]
+    for day, (who, *offer) in enumerate(cases):
+        context = policy.encode({"age": 0.5, "who": who}, time=day / 10, offered=offer)
+        decision = policy.act(state, context)
+        policy.observe(state, decision, {"visit": float(decision.action == "letter")})
+        told.append(policy.explain(state, context, decision))
+    for had, text in enumerate(told[-4:]):  # without the decision itself
+        assert f"a cap of this unit: {had} of 3 letter within 7" in text
+    assert ["a cap forbids it" in text for text in told[-4:]] == [False, False, False, True]
+    assert "nothing is worth most of what may be played" in told[-1]
+
+
 def test_a_unit_keeps_its_action_with_the_probability_of_the_draw_that_it_comes_from():
     """Also where a cap or the offer ends it: a new one is drawn then, and kept from there on."""
     policy = eh.resolving(problem(Unit("who", caps=CAPS, sticky=14), until=300.0), explore=0.1)

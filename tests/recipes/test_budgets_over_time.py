@@ -74,7 +74,7 @@ def test_a_budget_per_number_of_rounds_is_used_up_in_each_of_them():
     np.testing.assert_array_equal(went.reshape(3, 20).sum(1), 5)
     assert status.accounts["cost"].total == 15
     assert status.accounts["cost"].left_now == pytest.approx(0.0)
-    assert "0 left now" in str(status)
+    assert "0 left now, of 5 until 60" in str(status)
 
 
 def test_what_past_spans_leave_is_lost_and_not_left():
@@ -319,6 +319,14 @@ def test_a_round_may_use_what_its_spans_allow_by_the_forecast():
     shop = Days(times=cases(0, 2, 0.1), subject_to=(DAY_BY_DAY,), until=2.0, traffic=Traffic(40, per=1.0, shape=(1, 3)))
     factor = Pace(problem=shop.problem, spans=(shop.problem.stated[0].spans,)).against_average(np.array([0.1, 1.9]))
     np.testing.assert_allclose(factor, 1.0)  # every day has the same part of cases and of money
+
+
+def test_a_budget_of_a_day_may_use_as_much_beside_that_of_a_week_that_ends_after_the_run():
+    budgets = Budget("money", total=4, per="day"), Budget("money", total=20, per="week")
+    times, dates = cases(0, 2, 0.1), {"since": "2026-12-14", "until": "2026-12-16"}
+    shop = Days(times=times, subject_to=budgets, traffic=Traffic(40, per="day"), **dates)
+    pace = Pace(problem=shop.problem, spans=tuple(row.spans for row in shop.problem.stated))
+    np.testing.assert_allclose(pace.against_average(np.array([0.1, 1.9])), 1.0)
 
 
 @pytest.mark.parametrize("make", [pgd, pgd_adaptive, fw_dual])

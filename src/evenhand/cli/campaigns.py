@@ -41,7 +41,7 @@ Write the decisions of a campaign to a file, in a format that follows from its n
 
   .csv .jsonl .parquet   a table: a row per decision, with its case, action, probability, state and outcomes.
                          `evenhand replay` reads the CSV of --observed, with the columns action, probability, and
-                         "outcome NAME". Parquet needs evenhand[parquet].
+                         "outcome NAME". Parquet needs evenhand[parquet]. `evenhand value STORE` needs no export.
   .npz (obp)             the logged bandit feedback of the Open Bandit Pipeline: dict(numpy.load(FILE)) has n_rounds,
                          n_actions, context, action, reward, position and pscore. The context is as the policy reads
                          it; in a campaign opened from Python, it is the numbers of the case.

@@ -360,4 +360,5 @@ def _check_chances(names: tuple[str, ...], chances: Mapping[str, float]) -> None
 
 def _one_of(field: str, known: Sequence[str], got: str) -> None:
     if got not in known:
-        raise InvalidInput(field, f"one of {', '.join(known)}", f"{got}{suggestion(got, known)}")
+        expected = f"one of {', '.join(known)}" if known else "no columns, as the file names none of this kind"
+        raise InvalidInput(field, expected, f"{got}{suggestion(got, known)}")

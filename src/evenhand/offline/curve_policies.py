@@ -75,6 +75,9 @@ def ignored(evidence: Evidence) -> Iterator[str]:
     """Say which constraints of the problem no plan keeps."""
     for s in demands_of(evidence.problem).others:
         yield f"no plan keeps to: {s.constraint.label}"
+    unit = evidence.problem.unit
+    if unit is not None and unit.caps:
+        yield f"no plan keeps to the caps of a {unit.name}: every case is planned on its own"
 
 
 def singles(evidence: Evidence) -> dict[str, Floats]:

@@ -163,9 +163,12 @@ class Pace:
         return rates
 
     def against_average(self, time: Floats) -> Floats:
-        """The use in a round that the forecast allows, over its average by the same forecast, by row, `()->(d)`."""
+        """The use in a round that the forecast allows, over its average by the same forecast, by row, `()->(d)`.
+
+        The sum of a row ends with its own last span: that of another row may end later, as a month after the run.
+        """
         out = np.ones((len(time), len(self.spans)))
-        for j, spans in self._on_grid:
+        for (j, spans), own in zip(self._on_grid, filter(None, self.spans), strict=True):
             if spans.averages:
                 continue  # a bound of every round already
             ends = np.minimum(np.stack([self._edges[spans.first], spans.ends]), self.problem.clock.last)
@@ -176,7 +179,7 @@ class Pace:
             if spans.floors:
                 out[:, j] = np.where(inside, rate, 0.0).min(1) * self.problem.horizon / -spans.least
             else:
-                out[:, j] = np.where(inside, rate, np.inf).min(1) * self.problem.horizon / spans.most
+                out[:, j] = np.where(inside, rate, np.inf).min(1) * self.problem.horizon / own.most
         return out
 
     def case_counts(self, state: PaceState) -> CaseCounts | None:

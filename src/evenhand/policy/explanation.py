@@ -78,7 +78,8 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     context = checks.context(context, len(state.t), ask.model.n_features, problem)
     checks.replica(replica, len(state.t))
     worth, units = ask.net_worth(state, context, d), UnitBooks(problem)
-    capped = context.offered & ~units.allow(state.units, context, d.time).offered
+    capped = context.offered & ~units.allow(state.units, context, d.time, int(d.id[0])).offered
+    forbidden = capped[min(replica, len(capped) - 1)]
     playable = ask.offer(state, context, late=bool(d.counted[replica])).playable  # where it was played, it was offered
     prices = [
         f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
@@ -92,6 +93,9 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     for i, (grouping, group) in enumerate(problem.columns):
         if len(groups) == 1 and i in groups[0]:
             lines.append(f"  the case is in {grouping} = {group}")
+    for cap, used in units.uses(state.units, context, d, replica):
+        within = f"{amount(cap.within)}{'' if problem.clock.since is None else ' days'}"
+        lines.append(f"  a cap of this unit: {amount(used)} of {amount(cap.at_most)} {cap.outcome} within {within}")
     played = d.plays[replica].tolist()
     order = [a for a in played if a >= 0] + [a for a in range(worth.shape[1]) if a not in played]
     named, selects = len(problem.actions) == worth.shape[1], getattr(ask.model, "selects", False)
@@ -100,7 +104,7 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     for a in order if len(order) > _MOST else sorted(order):
         name = names[a]
         note = "" if playable[replica, a] else "  masked: not offered, or its worst case does not fit"
-        if capped[min(replica, len(capped) - 1), a]:
+        if forbidden[a]:
             note = "  masked: a cap forbids it"
         note = "  withdrawn" if name in problem.withdrawn else note
         if a in played:
@@ -118,7 +122,8 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     elif problem.unit is not None and units.is_kept(state.units, context, d, replica):
         lines.append(f"  the {problem.unit.name} keeps the action that it got before")
     elif behind(choice, np.ones(worth.shape[1])) is not None:
-        lines += _best_candidate(worth[replica], playable[replica], names, d, replica) if not selects else []
+        fits = playable[replica] & ~forbidden
+        lines += _best_candidate(worth[replica], fits, names, d, replica) if not selects else []
         drew = "drew this round, whatever candidates are worth" if d.forced[replica] == 1 else "left this round to it"
         lines.append(f"  a lottery for a holdout or a floor stood before it, and {drew}")
     elif d.forced[replica] == 1:

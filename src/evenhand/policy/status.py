@@ -135,6 +135,7 @@ class Status:
             held = f", {amount(a.held)} held" if a.held else ""
             pace = "" if math.isnan(a.pace) else f"; pace {a.pace:.0%}"
             now = "" if a.left_now is None else f"; {amount(a.left_now)} left now"
+            now += f", of {amount(a.tightest.allowance)} until {a.tightest.end}" if a.tightest else ""
             lost = f", {amount(a.lost)} lost" if a.lost > _TINY * a.total else ""
             said = f"{amount(a.spent)} of {amount(a.total)} spent{held}{lost}, {amount(a.left)} left{pace}{now}"
             rows.append(("budget", name, said))

@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.problem import Problem
+from evenhand.problem.unit import Cap
 
 _ENTRIES = 64  # of a new state; a power of 2, as there are twice as many slots
 _ROUNDING = 1e-9  # of a cap, by which sums of amounts may be off
@@ -84,6 +85,17 @@ def _chain(s: UnitState, r: int, entry: int) -> Iterator[int]:
         entry = int(s.before[r, entry])
 
 
+def _used(s: UnitState, r: int, number: int, now: float, windows: list[float], without: int) -> list[float]:
+    """Return what a unit has had in windows that end now, not counting the decision of a number."""
+    # A case that comes late may have had dropped entries in its windows, which then count as full.
+    used = [math.inf if now - within < s.gone[r] else 0.0 for within in windows]
+    for entry in _entries(s, r, number):
+        age = now - s.time[r, entry]
+        for c, within in enumerate(windows):
+            used[c] += s.amounts[r, entry, c] if age < within and s.number[r, entry] != without else 0.0
+    return used
+
+
 def _source(s: UnitState, r: int, number: int, since: float) -> int:
     """Return the entry whose action a unit keeps, if it was later than a time; -1 for none."""
     for entry in _entries(s, r, number):
@@ -129,8 +141,8 @@ class UnitBooks:
         """Return books without entries; None without units."""
         return None if self._windows is None else self._empty(n_replicas, _ENTRIES)
 
-    def allow(self, state: UnitState | None, context: Context, t: Floats) -> Context:
-        """Return a context without the actions that would exceed a cap.
+    def allow(self, state: UnitState | None, context: Context, t: Floats, without: int = -1) -> Context:
+        """Return a context without the actions that would exceed a cap, as before the decision `without`.
 
         Raises:
             InvalidInput: a context without the number of its unit.
@@ -140,17 +152,19 @@ class UnitBooks:
             return context
         found = None
         for r, (number, now) in enumerate(self._of_case(context, t)):
-            # A case that comes late may have had dropped entries in its windows, which then count as full.
-            used = [math.inf if now - within < state.gone[r] else 0.0 for within in w.within]
-            for entry in _entries(state, r, number):
-                age = now - state.time[r, entry]
-                for c, within in enumerate(w.within):
-                    used[c] += state.amounts[r, entry, c] if age < within else 0.0
+            used = _used(state, r, number, now, w.within, without)
             for a, uses in enumerate(context.known[min(r, len(context.known) - 1)][:, w.places].tolist()):
                 if any(u > 0.0 and u + z > most for u, z, most in zip(uses, used, w.at_most, strict=True)):
                     found = np.repeat(context.offered, len(t) // len(context.offered), 0) if found is None else found
                     found[r, a] = False
         return context if found is None else context._replace(offered=found)
+
+    def uses(self, state: UnitState | None, context: Context, d: Decision, r: int) -> Iterator[tuple[Cap, float]]:
+        """Yield every cap with what the unit of a decision has had in its window, without this decision."""
+        w, unit = self._windows, self.problem.unit
+        if state is not None and w is not None and unit is not None:
+            number, now = list(self._of_case(context, d.time))[r]
+            yield from zip(unit.caps, _used(state, r, number, now, w.within, int(d.id[0])), strict=True)
 
     def keep(self, state: UnitState | None, context: Context, playable: Bools, t: Floats) -> Keep | None:
         """Return the actions that units keep and that may be played, to which `playable` is restricted in place.

@@ -12,6 +12,7 @@ from evenhand.live.dashboard.charts import HorizontalAxis
 from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.problem.clock import Clock
 from tests.live.dashboard.test_span_charts import opened
 
 START, HOUR = int(datetime(2026, 3, 30, 12, tzinfo=UTC).timestamp() * 1e6), 3_600_000_000
@@ -61,6 +62,11 @@ def test_a_campaign_of_days_has_dates_and_an_end_at_its_present_rate():
     assert found.rounds == [float(i) for i in range(1, 11)]
     assert (found.format(1.5), found.about(1.6)) == ("2026-04-01", "about 2026-04-01")
     assert [words for _, words in found.horizontal().marks()] == ["31 Mar", "1 Apr", "2 Apr", "3 Apr", "4 Apr"]
+
+
+def test_tables_name_the_zone_of_their_times():
+    clock = Clock.between("2026-03-01", "2026-04-01", 9, "Europe/Prague")
+    assert Axis(clock=clock, ends=[], rounds=[], last=31.0).unit == "time in Europe/Prague"
 
 
 def test_a_plan_of_rounds_is_drawn_over_the_days_that_they_took():

@@ -46,7 +46,7 @@ def test_an_allowance_that_waits_for_outcomes_is_jammed(calls):
     assert calls.alarms() == []
     for _ in range(3):
         assert calls.call().action is None
-    told = f"minutes: jammed. 60 is held for outstanding outcomes and 40 is left {TODAY}; in 3 of the last"
+    told = f"minutes: jammed. 60 is held for outstanding outcomes and 40 is left {TODAY}; in 3 of the last 4 decisions"
     (said,) = calls.alarms()
     assert said.startswith(told)
     assert calls.campaign.status().accounts["minutes"].left == 940.0  # of all days

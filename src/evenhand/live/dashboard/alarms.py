@@ -60,7 +60,7 @@ def alarms(campaign: CampaignView, status: Status, tally: Tally) -> list[str]:
 def all_alarms(campaign: CampaignView, status: Status, tally: Tally) -> list[Alarm]:
     """List the alarms about budgets, limits, outcomes, cases and holdouts, and those of the model, such as drift."""
     return [
-        *_budgets(status, tally),
+        *_budgets(status, tally, campaign.policy.problem.n_plays),
         *_limits(status),
         *_outcomes(tally),
         *_nothing_to_play(campaign, status, tally),
@@ -82,15 +82,15 @@ def count_due(tally: Tally) -> int:
     return counts["observed"] + counts["expired"] - counts["late"]
 
 
-def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
+def _budgets(status: Status, tally: Tally, n_plays: int) -> Iterator[Alarm]:
     for name, n in tally.credited.items():
         text = f"{count(n, 'decision')} stated a use below 0, which lets others get more than the total."
         yield Alarm("credit", f"{name}: {text}")
     for name, a in status.accounts.items():
         if a.spent < 0:
             yield Alarm("credit", f"{name}: {digits(a.spent)} is spent, which is below 0.")
-        restricted, rounds = tally.spans.restricted_lately()
-        misfits = f"in {restricted:,} of the last {count(rounds, 'round')}, actions did not fit the hard budgets"
+        restricted, among = tally.spans.restricted_lately(n_plays)
+        misfits = f"in {restricted:,} of the last {count(among, 'decision')}, actions did not fit the hard budgets"
         for spent, held, left, total, when in _uses(a):
             if spent > total * (1 + 1e-9):
                 text = (

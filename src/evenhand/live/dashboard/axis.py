@@ -70,7 +70,9 @@ class Axis:
     @property
     def unit(self) -> str:
         """The heading of a column of places."""
-        return "rounds" if self.start is None else "time"
+        if self.clock is None or self.start is None:
+            return "rounds"
+        return "time" if self.clock.zone is None else f"time in {self.clock.zone}"
 
     @property
     def table_title(self) -> str:

@@ -136,10 +136,10 @@ class Spans:
             self.all = [first for first, _ in pairs]
         self.all.append(one)
 
-    def restricted_lately(self) -> tuple[int, int]:
-        """Count the latest decisions that a hard limit restricted, and the rounds since these began to occur.
+    def restricted_lately(self, n_plays: int = 1) -> tuple[int, int]:
+        """Count the latest decisions that a hard limit restricted, and all decisions since these began to occur.
 
-        Both are 0 if the last span has no such decision.
+        Both are 0 if the last span has no such decision. Decisions in which nothing fitted are no rounds, but count.
 
         >>> import numpy as np
         >>> spans = Spans()
@@ -148,12 +148,12 @@ class Spans:
         >>> spans.restricted_lately()
         (70, 70)
         """
-        restricted = rounds = 0
+        restricted = decisions = 0
         for span in reversed(self.all):
             if not span.restricted:
                 break
-            restricted, rounds = restricted + span.restricted, rounds + span.rounds
-        return restricted, rounds
+            restricted, decisions = restricted + span.restricted, decisions + int(span.plays.sum()) // n_plays
+        return restricted, decisions
 
 
 class Silence:
