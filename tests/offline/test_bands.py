@@ -54,7 +54,7 @@ def test_bands_of_a_curve():
     assert set(found.bands) == {line.name for line in found.lines}
     assert found.bands["targeted"].less == 0.0
     for name, (value, less) in found.bands.items():
-        assert Z < value < 3.0
+        assert Z < value < 3.0 or (name, value) == ("all none", Z)  # which is the same at every budget
         assert name == "targeted" or Z < less < 3.2
     assert curve(log, budgets=12, tolerances=(0.05,)).bands == found.bands
     assert curve(log, budgets=(0.4,)).bands["targeted"].value == pytest.approx(Z, rel=0.02)

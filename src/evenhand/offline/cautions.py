@@ -212,9 +212,10 @@ def _misses(own: Clusters, part: Ints, off: Floats, q: Floats, z: float) -> tupl
     more, third_more = own.excess(off, part, k)
     chance = np.maximum(second, own.mean(off**2)) * more
     se = np.sqrt(chance / size)
-    errors = np.array([student(z, n - 1.0) if n >= _FEW_CLUSTERS else inf for n in count.tolist()])
+    few, errors = count < _FEW_CLUSTERS, np.array([student(z, max(n, _FEW_CLUSTERS) - 1.0) for n in count.tolist()])
     third = np.maximum(third, own.mean(abs(off) ** 3)) * third_more
-    return mean, expected, se, reach(errors, size, chance * (1.0 + _MODEL * size / len(off)), third)
+    far = reach(errors, size, chance * (1.0 + _MODEL * size / len(off)), third)
+    return mean, expected, se, np.where(few, np.inf, far)
 
 
 def idle(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -146,7 +146,8 @@ class Terms:
         margins = np.zeros(len(self.problem.stated))
         for i, s in enumerate(self.problem.stated):
             if s.spends and not slack_rows(self.problem, [s]).all():
-                most = float(reach(self.problem, s.rows)[1].max())
+                rows = replace(s.rows, always=s.rows.inside) if s.rows.inside_only else s.rows  # of a play in the group
+                most = float(reach(self.problem, rows)[1].max())
                 most = self.problem.n_plays * (most if 0.0 < most < math.inf else 1.0)
                 margins[i] = 0.5 * min(size(most, s.limit), s.limit)
         return margins
