@@ -196,7 +196,7 @@ def of_sums(calls, seed, rows=600):
         groups={},
     )
     right = [sales - 10.0 * calls for sales in truth(World(rows, clicks, least=1.0 / 3.0))[:3]]
-    _, *lines, _ = curve(log, budgets=[2.0], seed=seed).lines  # enough for everybody
+    _, *lines, _, _ = curve(log, budgets=[2.0], seed=seed).lines  # enough for everybody
     each = value(log, seed=seed).policies[1:4]
     return Drawn(
         [(line.value[0], z) for line, z in zip(lines, right[1:], strict=True)],
