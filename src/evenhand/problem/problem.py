@@ -118,7 +118,7 @@ class Problem:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         check_names(self)
         if self.unit is not None:
-            self.unit.check(self)
+            self.unit.check(self, [f.name for f in self.features])
         if self.names_candidates and self.n_plays > len(self.actions):
             why = "as some are free, have ranges of their own, or are divided into groups"
             expected = f"at most {len(self.actions)}, the number of actions, {why}"

@@ -4,47 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from typing import Protocol
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import suggestion
 from evenhand.core.signatures import value_text
-from evenhand.core.types import Bools
 from evenhand.core.validate import number
-
-
-class HasName(Protocol):
-    """A part of a problem with a name."""
-
-    @property
-    def name(self) -> str: ...
-
-
-class Capped(Protocol):
-    """A problem, as far as caps read it."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def learned(self) -> tuple[str, ...]: ...
-
-    @property
-    def certain(self) -> Bools: ...
-
-    @property
-    def n_plays(self) -> int: ...
-
-    @property
-    def features(self) -> Sequence[HasName]: ...
-
-    @property
-    def groups(self) -> Sequence[HasName]: ...
+from evenhand.problem.declarations import Declarations
 
 
 @dataclass(frozen=True)
@@ -135,7 +105,7 @@ class Unit:
         kept = [] if self.sticky is None else [f"keeps its action for {self.sticky:g}"]
         return f"{self.name}: {', '.join([*caps, *kept])}"
 
-    def check(self, problem: Capped) -> None:
+    def check(self, problem: Declarations, features: Collection[str]) -> None:
         """Refuse a unit that does not fit a problem.
 
         Raises:
@@ -144,14 +114,14 @@ class Unit:
         """
         if problem.n_plays > 1:
             raise InvalidInput("n_plays", "1 where unit= is stated", problem.n_plays)
-        if self.name in {f.name for f in problem.features} | {g.name for g in problem.groups}:
+        if self.name in {*features, *(g.name for g in problem.groups)}:
             raise InvalidInput("Unit.name", "a name that no feature and no grouping has", self.name)
         for cap in self.caps:
             if cap.outcome not in problem.names:
                 got = f"{cap.outcome}{suggestion(cap.outcome, problem.names)}"
                 raise InvalidInput("Cap.outcome", f"one of the outcomes {list(problem.names)}", got)
             place = problem.names.index(cap.outcome) - len(problem.learned)
-            if place < 0 or not problem.certain[place]:
+            if place < 0 or problem.is_noisy[place] or not problem.sure[place]:
                 raise InvalidInput("Cap.outcome", "an outcome that is known for certain", cap.outcome)
 
 
