@@ -9,7 +9,7 @@ import evenhand as eh
 from evenhand.core.errors import EvenhandWarning
 from evenhand.live.http import app
 from evenhand.policy.after_horizon import decide_late
-from evenhand.policy.cautions import refunds
+from evenhand.policy.checks import refunds
 from evenhand.recipes import uniform
 from tests.live.http_campaign import serving
 

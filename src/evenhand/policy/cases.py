@@ -17,7 +17,7 @@ from evenhand.core.signatures import value_text
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number, wrong
 from evenhand.models.base import Model, by_action
-from evenhand.policy import cautions
+from evenhand.policy import checks
 from evenhand.problem import features
 from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
@@ -158,8 +158,8 @@ class Encoder:
         outside = self.outside(stated.case)
         if not outside and stated.known is None:
             return context
-        found = {} if stated.known is None else cautions.refunds(self.problem, context.known[0])
-        for name, text in (found | cautions.substitutions(stated.case, outside)).items():
+        found = {} if stated.known is None else checks.refunds(self.problem, context.known[0])
+        for name, text in (found | checks.substitutions(stated.case, outside)).items():
             if name not in self._names_with_warnings:
                 self._names_with_warnings.add(name)
                 warnings.warn(f"{text} (said once)", EvenhandWarning, stacklevel=4)

@@ -17,7 +17,7 @@ from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Goal, Replans
 from evenhand.models.base import AskBoth, Model
-from evenhand.policy import books, cautions, checks, entries
+from evenhand.policy import books, checks, entries
 from evenhand.policy.books import ByPeriod
 from evenhand.policy.cases import Encoder
 from evenhand.policy.delay import Delay
@@ -55,7 +55,7 @@ class Loop:
         if not state.recent.compared:
             state.recent.compared = checks.alike(context, self.model)
             if state.recent.compared and not state.t.any():
-                cautions.warn_of_greed(self.model, state.model, self.choice, context.features)
+                checks.warn_of_greed(self.model, state.model, self.choice, context.features)
         state.recent.context = context = self._offer(state, context)
         return context
 
@@ -129,7 +129,7 @@ class Loop:
             ask.last_round(late),
         )
         if not some and not late:
-            cautions.warn_of_end(self.problem, state, context)
+            checks.warn_of_end(self.problem, state, context)
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
         carried = state.nothing if pick.carried is None else pick.carried
         of_plays = features, known, groups, shares, prices, row_prices, carried

@@ -14,7 +14,7 @@ from evenhand.goals.base import Priced
 from evenhand.live.dashboard.interface import CampaignView
 from evenhand.live.fold.cases import context_of
 from evenhand.live.log.events import read
-from evenhand.policy.cautions import never_explores
+from evenhand.policy.checks import never_explores
 from evenhand.problem.problem import Problem
 from evenhand.report.summary import FAR, FEWEST, PART
 

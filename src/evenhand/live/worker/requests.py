@@ -26,7 +26,7 @@ from evenhand.live.log.replies import Reply, reply
 from evenhand.live.log.segments import moved_error
 from evenhand.live.log.store import DigestTransaction, Transaction
 from evenhand.live.worker.worker import Worker
-from evenhand.policy import cautions, outcome_names as named
+from evenhand.policy import checks, outcome_names as named
 from evenhand.policy.outcome_names import refuse_undeclared
 from evenhand.problem.end import is_over
 from evenhand.problem.problem import Problem
@@ -39,12 +39,12 @@ def warnings_of(encoder: Encoder, problem: Problem, body: Mapping[str, Any], at:
     """
     found: list[str] = []
     if has(encoder, RangeEncoder) and "case" in body:
-        found += cautions.substitutions(body["case"], encoder.outside(body["case"])).values()
+        found += checks.substitutions(body["case"], encoder.outside(body["case"])).values()
     if "k" in body:
-        found += cautions.refunds(problem, np.array(body["k"], float)).values()
+        found += checks.refunds(problem, np.array(body["k"], float)).values()
     time = problem.clock.of_micros(at)
     if "late" in body or is_over(problem, body.get("t", 0.0), time):
-        found.append(cautions.horizon_caution(problem))
+        found.append(checks.horizon_caution(problem))
     return tuple(found)
 
 
