@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from evenhand.cli import main
+from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Conflict, Paused, Unknown, backup, open_campaign, switch_campaign
 from evenhand.live.campaigns.commands import audit_files
 from evenhand.live.log.events import is_erased
@@ -123,9 +124,15 @@ def operate(verb, campaign, folder, url, said, luck, tell, own):
     elif verb == "switch":
         appended = "c" in campaign.policy.problem.actions or luck.random() < 0.1
         file = folder / f"{'appended' if appended else 'plain'} {luck.choice([*FILES])}.toml"
-        with suppress(Conflict):  # somebody else was first
+        try:
             switch_campaign(url, campaign.name, file, by=said["by"], why=file.stem).close()
             tell("switched", 0)
+        except Conflict:  # somebody else was first
+            pass
+        except InvalidInput:  # somebody else appended the action since this server last read the log
+            campaign.refresh()
+            if appended or "c" not in campaign.policy.problem.actions:
+                raise
 
 
 def kill_many(folder, kills, seed=0, url=None):

@@ -32,6 +32,8 @@ def test_a_server_ends_before_its_clients_do(tmp_path):
         with server(file, "--store", store, stop=signal.SIGTERM, env=env, also=also) as client:
             right = {"Authorization": f"Bearer {TOKEN}"}
             assert client.post("/decide", json=CASE, headers=right).status_code == 200
+            wrong = {"Authorization": "Bearer wrong-wrong-wrong-wrong"}
+            assert client.get("/report", headers=wrong).status_code == 401  # it is sure to print a line of it
             for what, number in {"half a body": 3, "answers that are not read": 1, "a wrong token": 300}.items():
                 for _ in range(number):
                     line = socket.create_connection((client.base_url.host, client.base_url.port))
