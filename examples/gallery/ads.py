@@ -60,14 +60,14 @@ for policy, here in (
     sales, dollars = (world.by_day(trace, name) for name in ("sale", "dollars"))
     assert (dollars <= ALLOWANCE + 1e-9).all()  # on every day of every replica
     ratio, sold = dollars.cumsum(0) / sales.cumsum(0), sales.sum(0)
-    courses[policy.name] = ratio.mean(1)
+    courses[policy.name] = 100 * ratio.mean(1)
     rows.append(
         [policy.name, sold.mean(), sold.min(), ratio[-1].mean(), ratio[-1].max(), dollars.mean(), dollars.max()]
     )
 table("ads | sales | worst | dollars / sale | worst | dollars a day | most", ".0f .0f .3f .3f .2f .2f", rows)
 
-axes = lines("days so far", np.arange(1, DAYS + 1), "dollars per sale so far", courses, {"target": TARGET})
-both, alone = (100 * courses[name][-1] for name in ("budget and target", "budget alone"))
+axes = lines("days so far", np.arange(1, DAYS + 1), "cents per sale so far", courses, {"target": 100 * TARGET})
+both, alone = (courses[name][-1] for name in ("budget and target", "budget alone"))
 finish(
     axes,
     "ads",

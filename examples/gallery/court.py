@@ -7,7 +7,7 @@ those of all people. Who benefits is learned.
 
 from dataclasses import replace
 
-from picture import drawing, finish, rows, table
+from picture import drawing, finish, points, table
 from world import asked
 
 import evenhand as eh
@@ -39,13 +39,13 @@ for name, world in (("evenly", court), ("wherever it helps", unfair)):
 
 at = court.problem.names.index("voucher")
 given = [100 * (trace.group_totals[-1, :, :, at] / trace.group_rounds[-1]).mean(0) for trace in runs]
-names = [f"{trace.policy}:\n{z.mean():.0f} appear" for trace, z in zip(runs, appear, strict=True)]
-axes = drawing("vouchers per 100 people of a group")
-rows(axes, names, given)
+apart = [abs(z[0] - z[1]) for z in given]
+axes = drawing("vouchers per 100 people that one group gets more than the other", "people who appear")
+points(axes, [trace.policy for trace in runs], apart, [z.mean() for z in appear])
 even, best, random = (z.mean() for z in appear)
 finish(
     axes,
     "court",
     f"Sharing evenly costs {best - even:.0f} of {best:.0f} appearances;\nchance would cost {best - random:.0f}",
-    f"filled: group 0; hollow: group 1; means of {replicas} replicas, none with more than 100 rides or 400 vouchers",
+    f"means of {replicas} replicas, none with more than 100 rides or 400 vouchers",
 )

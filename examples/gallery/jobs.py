@@ -7,8 +7,7 @@ live in the country are to find as many jobs as those of the city, up to half a 
 
 from dataclasses import replace
 
-import numpy as np
-from picture import finish, lines, table
+from picture import bars, drawing, finish, table
 from world import asked
 
 import evenhand as eh
@@ -28,7 +27,7 @@ free = Matching(
 )
 even = eh.Parity("match", by="group", tolerance=0.5)
 bound = replace(free, subject_to=(eh.Budget("cost", rate=TRAVEL), even))
-model, replicas, rows, courses = eh.BayesianLogistic(n_features=5), asked(4), [], {}
+model, replicas, rows = eh.BayesianLogistic(n_features=5), asked(4), []
 for policy, world in (
     (eh.recipes.resolving_allocation(bound.problem, model, may_stay=True, name="with budget and parity"), bound),
     (eh.recipes.cab_ucb(free.problem, model, name="satisfaction alone"), free),
@@ -36,17 +35,14 @@ for policy, world in (
 ):
     trace = eh.simulate(policy, world, replicas=replicas, record="all", progress=False)
     useful, travel, gap = trace.average("satisfaction")[-1], trace.average("cost")[-1], trace.measure(even)[-1]
-    matches = [trace.plays.outcomes[..., 0][trace.plays.actions % FIRMS == firm].sum() for firm in range(FIRMS)]
-    courses[policy.name] = np.array(matches) / DAYS / replicas
-    rows.append(
-        [policy.name, useful.mean(), useful.min(), sum(courses[policy.name]), travel.mean(), travel.max(), gap.mean()]
-    )
+    matches = trace.total("match").mean() / DAYS
+    rows.append([policy.name, useful.mean(), useful.min(), matches, travel.mean(), travel.max(), gap.mean()])
 assert rows[0][5] <= TRAVEL  # in every season
 head = "seekers are sent for | useful matches | worst | matches | travel | most | gap of regions"
 table(head, ".2f .2f .2f .1f .1f .2f", rows)
 
-firms = "firm, from the least to the most attractive one"
-axes = lines(firms, np.arange(1, FIRMS + 1), "matches per day", courses, {f"{ENOUGH:.0f} are of use": ENOUGH})
+axes = drawing(f"matches a day; pale: more than the {ENOUGH:.0f} that a firm can use")
+bars(axes, [row[0] for row in rows], [row[1] for row in rows], [row[3] for row in rows])
 finish(
     axes,
     "jobs",

@@ -43,18 +43,40 @@ def lines(over: str, x: Sequence[float], what: str, curves: Mapping[str, np.ndar
     return axes
 
 
-def rows(axes, names: Sequence[str], values: Sequence[Sequence[float]], main: int = 0) -> None:
-    """Draw a row per name with a filled dot, and a hollow one beside it where there are two numbers."""
-    for i, each in enumerate(values):
-        shade = style.PALETTE[0] if i == main else style.INK
-        axes.plot(each, [i] * len(each), color=shade, lw=style.MAIN, zorder=2)
-        axes.plot(each[0], i, "o", color=shade, ms=9, zorder=3)
-        axes.plot(each[1:], [i] * len(each[1:]), "o", color=shade, mfc="white", mew=2, ms=9, zorder=3)
+def bars(axes, names: Sequence[str], values: Sequence[float], rest: Sequence[float] = (), main: int = 0) -> None:
+    """Draw a bar per name, and what is left of it, if anything, as a pale one behind it."""
+    shades = [style.PALETTE[0] if i == main else style.GREY for i in range(len(names))]
+    for whole, alpha in ((rest, 0.3), (values, 1.0)):
+        axes.barh(range(len(whole)), whole, color=shades[: len(whole)], alpha=alpha, height=0.6, zorder=2)
+    for i, value in enumerate(values):
+        axes.text(value, i, f"{value:.3g} ", ha="right", va="center", color="white", fontsize=style.LABEL, zorder=4)
     axes.set_yticks(range(len(names)), names, fontsize=style.LABEL)
     axes.get_yticklabels()[main].set_fontweight("bold")
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.margins(x=0.1)
     scales.linear(axes.xaxis)
+    axes.set_xlim(0.0)
+
+
+def points(axes, names: Sequence[str], x: Sequence[float], y: Sequence[float], main: int = 0) -> None:
+    """Draw a dot per name, which stands beside it."""
+    for i, (name, *at) in enumerate(zip(names, x, y, strict=True)):
+        shade = style.PALETTE[0] if i == main else style.INK
+        right = at[0] > (min(x) + max(x)) / 2
+        axes.plot(*at, "o", color=shade, ms=9, zorder=3)
+        axes.annotate(
+            name,
+            at,
+            xytext=(-9 if right else 9, 0),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            va="center",
+            color=shade,
+            fontsize=style.LABEL,
+            fontweight="bold" if i == main else "normal",
+        )
+    axes.margins(x=0.1, y=0.15)
+    for axis in (axes.xaxis, axes.yaxis):
+        scales.linear(axis)
 
 
 def finish(axes, name: str, headline: str, caption: str) -> None:

@@ -6,7 +6,7 @@ the probabilities are known, and averages weighted by them estimate what every d
 """
 
 import numpy as np
-from picture import drawing, finish, rows, table
+from picture import drawing, finish, points, table
 from world import World, asked
 
 import evenhand as eh
@@ -48,9 +48,8 @@ table(head, ".0f .0f .0f .1f .1f .1f .1f", found)
 best = PATIENTS * eh.opt(world, contexts=2000, replicas=3).value
 print(f"\nThe best policy that knows all chances: {best:.0f} recover")
 
-axes = drawing("patients who recover")
-shares = ("equal chances", *(f"at least {100 * float(row[0]):.0f} % each" for row in found[1:]))
-rows(axes, [f"{z}:\nerrors of {e:.1f} points" for z, e in zip(shares, errors, strict=True)], [[z] for z in helped], 3)
+axes = drawing("error of the estimated recovery, points", "patients who recover")
+points(axes, ["equal chances", *(f"at least {100 * float(row[0]):.0f} %" for row in found[1:])], errors, helped, 3)
 finish(
     axes,
     "trial",

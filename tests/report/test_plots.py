@@ -8,16 +8,16 @@ from evenhand.report.ends import spread
 from evenhand.report.planes import preferences
 from evenhand.report.plots import Curve, over_sweep, save
 from evenhand.report.style import PALETTE
+from tests.pictures import caption_of
 
 VALUES = np.array([[1.0, 2.0, 6.0], [2.0, 2.0, 2.0]])  # two points, three replicas
 
 
-@pytest.mark.parametrize(("middle", "shown"), [("mean", [3.0, 2.0]), ("median", [2.0, 2.0])])
-def test_a_sweep_shows_the_middle_in_a_band_around_the_mean(middle, shown, tmp_path):
+def test_a_sweep_shows_the_mean_in_a_band_around_it(tmp_path):
     curves = [Curve("ours", [10, 20], VALUES, "C3--"), Curve("one run", [10], VALUES[:1, :1])]
-    left, right = over_sweep({"a": curves, "b": curves[:1]}, "dimension", "regret", middle)
+    left, right = over_sweep({"a": curves, "b": curves[:1]}, "dimension", "regret")
     (line, other) = left.get_lines()
-    np.testing.assert_allclose(line.get_ydata(), shown)
+    np.testing.assert_allclose(line.get_ydata(), [3.0, 2.0])
     assert same_color(line.get_color(), PALETTE[3])
     assert (line.get_linestyle(), line.get_label()) == ("--", "ours")
     np.testing.assert_allclose(other.get_ydata(), [1.0])
@@ -27,6 +27,16 @@ def test_a_sweep_shows_the_middle_in_a_band_around_the_mean(middle, shown, tmp_p
     assert (heights.min(), heights.max()) == pytest.approx((3 - half, 3 + half))
     assert (left.get_xlabel(), left.get_ylabel(), right.get_title()) == ("dimension", "regret", "b")
     assert save([left, right], tmp_path / "sweep.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize(("replicas", "ends"), [(5, None), (6, (1, 6)), (10, (2, 9)), (25, (8, 18))])
+def test_a_sweep_shows_the_median_in_its_interval_by_ranks(replicas, ends):  # binomial tables, at 95 %
+    values = np.stack([np.random.default_rng(i).permutation(np.arange(1.0, replicas + 1)) for i in range(2)])
+    (axes,) = over_sweep({"a": [Curve("ours", [1, 2], values)]}, "dimension", "regret", "median")
+    np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), (replicas + 1) / 2)
+    heights = [band.get_paths()[0].vertices[:, 1] for band in axes.collections]
+    assert [(h.min(), h.max()) for h in heights] == ([] if ends is None else [ends])
+    assert "95 % intervals of the median" in " ".join(caption_of(axes.figure).split())
 
 
 def test_a_name_has_one_look_in_all_panels_and_stands_at_the_end_of_its_curve():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import bdtr
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.files import replacement
@@ -117,7 +118,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
         values = panel.value(trace)
         means.append(values.mean(1))
         marker = "o" if len(trace.times) == 1 else ""
-        drawn.append(_curve(axes, trace.policy, trace.times, means[-1], values, look, marker, 0.18))
+        drawn.append(_curve(axes, trace.policy, trace.times, means[-1], _around_mean(values), look, marker, 0.18))
         shown.append(means[-1][trace.times >= SETTLED * trace.times[-1]])
     shown += [np.array([level], float) for level in panel.lines.values()]
     scale = scales.limits(shown, next((i for i, look in enumerate(looks) if look.width == style.MAIN), 0))
@@ -157,10 +158,11 @@ def over_sweep(
 ) -> list[Axes]:
     """Draw each panel's curves over a parameter, the panels below one another: means or medians, with bands.
 
-    Bands are two standard errors of the mean. A name has the same look in all panels, which may show different
-    systems; it stands at the end of its curve, or in a legend where names do not fit. The main one, by default the
-    first, has the thickest line. `log` names the logarithmic axes; `headline` states what is found, and
-    `caption` what lines and bands are, where they are no means over replicas.
+    Bands are two standard errors of the mean, or 95 % intervals of the median by ranks, which six replicas are
+    enough for. A name has the same look in all panels, which may show different systems; it stands at the end of its
+    curve, or in a legend where names do not fit. The main one, by default the first, has the thickest line. `log`
+    names the logarithmic axes; `headline` states what is found, and `caption` what lines and bands are, where they are
+    no means over replicas.
     """
     if not any(panels.values()):
         raise InvalidInput("panels", "at least one curve to draw", "none")
@@ -198,8 +200,9 @@ def _sweep(
     shown, drawn = [], []
     for curve in curves:
         shown.append(curve.values.mean(1) if middle == "mean" else np.median(curve.values, 1))
+        band = _around_mean(curve.values) if middle == "mean" else _around_median(curve.values)
         alpha = 0.15 if len(curves) < 7 else 0.08
-        drawn.append(_curve(axes, curve.name, curve.at, shown[-1], curve.values, looks[curve.name], "o", alpha))
+        drawn.append(_curve(axes, curve.name, curve.at, shown[-1], band, looks[curve.name], "o", alpha))
     names = [c.name for c in curves]
     main = next((i for i, n in enumerate(names) if looks[n].width == style.MAIN), 0)
     if log:
@@ -221,25 +224,48 @@ def _caption(replicas: Sequence[int], middle: str, coincide: bool) -> str:
     """Write the caption that explains lines and bands."""
     most = max(replicas)
     many = f"{most} replicas" if min(replicas) == most else f"{min(replicas)} to {most} replicas"
-    lines = f"lines: {middle} over {many}; bands: mean ± 2 standard errors of it"
+    bands = "mean ± 2 standard errors of it" if middle == "mean" else "95 % intervals of the median"
+    lines = f"lines: {middle} over {many}; bands: {bands}"
     return (lines if most > 1 else "a single replica, thus no bands") + (f"; {COINCIDE}" if coincide else "")
 
 
 def _curve(
-    axes: Axes, name: str, at: Any, middle: Floats, values: Floats, look: Look, marker: str, alpha: float
+    axes: Axes,
+    name: str,
+    at: Any,
+    middle: Floats,
+    band: tuple[Floats, Floats] | None,
+    look: Look,
+    marker: str,
+    alpha: float,
 ) -> Any:
-    """Draw a line and, with several replicas, a band around their mean."""
+    """Draw a line and the band around it, if any."""
     (line,) = axes.plot(at, middle, label=name, color=look.color, lw=look.width, marker=marker, ms=4.0)
     style.set_dashes(line, look.dashes)
     line.set_zorder(1.9 if look.width == style.MAIN else 2.0)  # thin lines remain visible on the thick one
-    if values.shape[1] > 1:
-        with np.errstate(invalid="ignore", over="ignore"):
-            mean, band = values.mean(1), 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
-            band = np.where(np.isfinite(band) & (band < scales.HUGE), band, np.nan)
-        axes.fill_between(
-            at, mean - band, mean + band, color=look.color, alpha=alpha, lw=0, zorder=1.5, label=_band(line)
-        )
+    if band is not None:
+        axes.fill_between(at, *band, color=look.color, alpha=alpha, lw=0, zorder=1.5, label=_band(line))
     return line
+
+
+def _around_mean(values: Floats) -> tuple[Floats, Floats] | None:
+    """Two standard errors around means over replicas, None for a single one, `(T,R)->(T),(T)`."""
+    if values.shape[1] < 2:
+        return None
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean, band = values.mean(1), 2 * values.std(1, ddof=1) / np.sqrt(values.shape[1])
+        band = np.where(np.isfinite(band) & (band < scales.HUGE), band, np.nan)
+    return mean - band, mean + band
+
+
+def _around_median(values: Floats) -> tuple[Floats, Floats] | None:
+    """Intervals of medians over replicas by ranks, None where there are too few for 95 %, `(T,R)->(T),(T)`."""
+    many = values.shape[1]
+    below = int((bdtr(np.arange(many), many, 0.5) < 0.025).sum())  # ranks that the median exceeds in 97.5 % of samples
+    if below < 1:
+        return None
+    order = np.sort(values, 1)
+    return order[:, below - 1], order[:, -below]
 
 
 def _band(line: Any) -> str:

@@ -217,7 +217,8 @@ def picture(found: list[Trace], values: Floats, path: Path) -> Path:
     shown = [t for t in found if t.policy not in TWINS]
     ends = {t.policy: t.objective()[-1] / end for t in shown if t.policy != TRUTH}
     said = leads(ends, 1.0, "what is reached with known parameters")
-    axes = over_rounds(shown, [gap, share], 1, main="fw_linucb", references=(TRUTH,), log_rounds=True, headline=said)
+    main = max(ends, key=lambda name: float(ends[name].mean()))
+    axes = over_rounds(shown, [gap, share], 1, main=main, references=(TRUTH,), log_rounds=True, headline=said)
     return save(axes, path)
 
 

@@ -118,15 +118,16 @@ def picture(found: list[Trace], seeing: float, blind: float, path: Path) -> Path
 
 
 def _headline(names: Sequence[str], columns: Sequence[Column], blind: float) -> str:
-    """Say how near to the optimum the policies come that keep to both limits on average, up to 0.5 % of each."""
+    """Say how near to the optimum the best two come that keep to both limits on average, up to 0.5 % of each."""
     goals, *others = columns
     limits = [(column, column.limit) for column in others if column.limit is not None]
     keep = [i for i in range(len(names)) if all(z.mean(i) <= limit + _NEAR * abs(limit) for z, limit in limits)]
     order = sorted((i for i in keep if goals.runs(i)), key=lambda i: -goals.mean(i))
-    said = [f"{names[i]} {goals.mean(i):.0%}" for i in order]
-    best = f"the best lottery without contexts reaches {blind:.0%}"
-    within = f"within both limits on average, or {_NEAR:.1%} beyond at most"
-    return f"Of the optimum, {within}: {', '.join(said) or 'no policy'}; {best}"
+    if not order:
+        return "no policy keeps to both limits on average"
+    first, *rest = [f"{names[i]} {'reaches ' if i == order[0] else ''}{goals.mean(i):.0%}" for i in order[:2]]
+    after = "".join(f", {name}" for name in rest)
+    return f"Within both limits, {first} of the optimum{after}, one lottery for all pupils {blind:.0%}"
 
 
 def _rows(trace: Trace, optimum: float) -> list[Measurement]:
