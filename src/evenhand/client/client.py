@@ -43,7 +43,7 @@ class Erased:
 
     erased: int
     waiting: int  # before the date, which were left as they wait for their outcomes
-    unknown: tuple[str, ...]  # keys that have no decision
+    unknown: tuple[str, ...]  # keys or units that have no decision
     segments: tuple[str, ...] = ()  # files with decisions before the date, which are erased by deleting these
 
 
@@ -220,7 +220,13 @@ class Client:
         return self._sender.send("POST", "switch", fields_with_values(asked))
 
     def erase(
-        self, keys: Sequence[str] | None = None, *, before: date | None = None, why: str, by: str | None = None
+        self,
+        keys: Sequence[str] | None = None,
+        *,
+        units: Sequence[str | int] | None = None,
+        before: date | None = None,
+        why: str,
+        by: str | None = None,
     ) -> Erased:
         """Remove cases and keys of decisions from the log, and from the files of the store.
 
@@ -228,11 +234,13 @@ class Client:
 
         Args:
             keys: of at most 1,000 decisions; none is erased if one of them waits for its outcome.
+            units: at most 1,000 names, such as those of customers, all of whose decisions are erased; as for keys.
             before: a date or a time, in UTC if it has no zone: all decisions before it, but for those that wait.
-                Without keys and date, the files are cleaned of what was erased before.
+                Without keys, units and date, the files are cleaned of what was erased before.
             why, by: as for `pause`; no personal data of the erased.
         """
-        asked = {"keys": keys, "before": None if before is None else before.isoformat(), "why": why, "by": by}
+        date_text = None if before is None else before.isoformat()
+        asked = {"keys": keys, "units": units, "before": date_text, "why": why, "by": by}
         found = self._sender.send("POST", "erase", fields_with_values(asked))
         return Erased(
             erased=int(found["erased"]),

@@ -200,27 +200,30 @@ class Campaign:
         self,
         keys: Collection[str] = (),
         *,
+        units: Collection[str | int] = (),
         before: date | None = None,
         by: str = "",
         why: str = "",
         segments: str | Path | None = None,
     ) -> Erasure:
-        """Erase the cases and keys of decisions, by key or before a date, from the log and the store's files.
+        """Erase the cases and keys of decisions, by key, unit or date, from the log and the store's files.
 
-        Sums, outcomes and hashes stay, and a state from which folds begin. Without keys and date, files are cleaned.
+        Sums, outcomes and hashes stay, and a state from which folds begin. Without any of these, files are cleaned.
 
         Args:
             keys: of the decisions, all of which are erased or none.
+            units: such as customers, all of whose decisions are erased, or none.
             before: a past date or time, in UTC if it has no zone. What waits is left and counted.
             by, why: who asks for it and why, for the log; no personal data of the erased.
-            segments: the folder of the segments, if decisions in them are to be erased by key: see `seal`.
+            segments: the folder of the segments, if decisions in them are to be erased by key or unit: see `seal`.
 
         Raises:
-            Unknown, Conflict: a key has no decision; or it waits.
+            Unknown, Conflict: a key or a unit has no decision; or one waits.
             CannotErase, CannotSave: the policy has a state from which no case can be taken, or that cannot be kept.
             Busy: the store cannot be written, or another process reads the file, so that it cannot be cleaned now.
         """
-        return erase(self._worker, keys, before, by, why, None if segments is None else Path(segments))
+        folder = None if segments is None else Path(segments)
+        return erase(self._worker, keys, units, before, {"by": by, "why": why}, folder)
 
     def seal(self, folder: str | Path, *, by: str, why: str, before: date | int | None = None) -> Seal:
         """Move old events out of the store to a read-only file, a segment, which is checked before they go.
