@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -145,6 +145,22 @@ class Client:
         After a try whose answer got lost they are not new.
         """
         return self._is_new("observe", Observing(decision, outcomes, revise).body())
+
+    def observe_unit(
+        self, unit: str | int, outcomes: Mapping[str, float], key: str, *, at: datetime | None = None
+    ) -> int | None:
+        """Report an event of a unit, such as a purchase, by a key; returns the decision that it counts for, if any.
+
+        Args:
+            unit: its name, as cases state it.
+            outcomes: the amounts of one or several outcomes, which add up.
+            key: of the event, by which it counts once.
+            at: when it happened, in UTC if it has no zone; by default when the server gets it.
+        """
+        time = None if at is None else int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1e6)
+        asked = {"unit": unit, "outcomes": dict(outcomes), "key": key, "at": time}
+        found = self._sender.send("POST", "observe", fields_with_values(asked))["id"]
+        return None if found is None else int(found)
 
     def observe_many(self, observed: Sequence[Observing]) -> list[bool | Refusal]:
         """Report the outcomes of decisions in one request; errors are those of `decide_many`.

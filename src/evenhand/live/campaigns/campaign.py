@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -14,12 +14,13 @@ from evenhand.live.campaigns.history import History
 from evenhand.live.campaigns.seals import Seal, seal
 from evenhand.live.dashboard.file import write_file
 from evenhand.live.dashboard.report import report
+from evenhand.live.fold.attribution import Attribution
 from evenhand.live.fold.cases import Case, Encoder, Teacher
 from evenhand.live.fold.changes import Ask
 from evenhand.live.fold.first_event import Terms, warn_of_jams
 from evenhand.live.fold.lags import Lags
 from evenhand.live.fold.switch import Switch
-from evenhand.live.log.events import Event
+from evenhand.live.log.events import Event, micros_of
 from evenhand.live.log.life import Life, OnExpiry
 from evenhand.live.log.proof import Head
 from evenhand.live.log.replies import Reply
@@ -183,6 +184,28 @@ class Campaign:
             InvalidInput: outcomes are missing, unknown or out of range.
         """
         return self._worker.soon(lambda log: Verbs(self._worker, log).observe(decision, outcomes, revise=revise))
+
+    def observe_unit(
+        self, unit: str | int, outcomes: Mapping[str, float], key: str, *, at: datetime | None = None
+    ) -> Attribution:
+        """Add an event of a unit, such as a purchase, to the outcome of the decision for which it counts.
+
+        That is the latest decision of the unit that waits and whose window of attribution contains the time. Amounts
+        add up; when the window is over, and `patience` more has passed, the sums are the outcome of the decision. A sum
+        beyond the range of an outcome counts as its end.
+
+        Args:
+            unit: its name, as cases state it.
+            outcomes: the amounts of one or several outcomes; negative ones take back.
+            key: of the event, by which it counts once.
+            at: when it happened, in UTC if it has no zone; by default now.
+
+        Raises:
+            InvalidInput: the problem states no attribution, or an amount exceeds the range of its outcome.
+            Conflict: the key was used for another event.
+        """
+        time = None if at is None else micros_of(at)
+        return self._worker.soon(lambda log: Verbs(self._worker, log).observe_unit(unit, outcomes, key, time))
 
     def find(self, decision: int | str) -> dict[str, Any]:
         """Return a decision, by its `id` or its key, with its case, its state and all its events."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
@@ -17,8 +17,9 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.signatures import has, value_text
 from evenhand.live.fold.cases import context_of
 from evenhand.live.fold.changes import check_line
+from evenhand.live.fold.fold import DAY
 from evenhand.live.fold.snapshots import dump
-from evenhand.live.log.events import Busy, Conflict, Event, Unknown, encode, is_erased, read, time_text
+from evenhand.live.log.events import Busy, Conflict, Event, Unknown, encode, is_erased, micros_of, read, time_text
 from evenhand.live.log.life import Life
 from evenhand.live.log.segments import segments
 from evenhand.live.log.store import (
@@ -30,7 +31,7 @@ from evenhand.live.log.store import (
     Transaction,
 )
 from evenhand.live.stores._segments import Segments, clean_segments
-from evenhand.live.worker.requests import check_text
+from evenhand.live.worker.requests import ASKEW, check_text
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.corrections import forget
 from evenhand.problem.unit import unit_number
@@ -38,8 +39,6 @@ from evenhand.problem.unit import unit_number
 MOST = 2000  # keys, or units, or decisions of a transaction, since others wait for its lock
 TURN = 200  # decisions of a transaction where a date or a rule says which, since others wait for its lock
 _TIMES = 5  # times that corrections are learned which came meanwhile, before an erasure does not wait for them
-_ASKEW = 60_000_000  # microseconds by which the clock of a client may be ahead of that of the store
-DAY = 86_400 * 10**6  # microseconds
 MANY = 2_000  # decisions that are due by a rule, which do not wait until a day is over
 _LOOKS = DAY // 144  # from one look at what is due by a rule to the next
 _RETRY = DAY // 1440  # until the next try, where the store was busy
@@ -141,6 +140,7 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder:
         found, moved = [], list[str]()
         for key in dict.fromkeys(keys):
             event = log.find(key)
+            event = event if event is None or event.kind == "decided" else None
             old = log.moved([key]) if event is None and isinstance(log, DigestTransaction) else {}
             number = old.get(key, 0) if event is None else event.seq
             if 0 < number <= worker.fold.sealed:
@@ -242,8 +242,8 @@ def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
     if not isinstance(before, date):
         raise InvalidInput("before", "a date", value_text(before))
     at = before if isinstance(before, datetime) else datetime.combine(before, time())
-    end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
-    if end > worker.one(lambda log: log.now) + _ASKEW:  # a mistyped date would erase all
+    end = micros_of(at)
+    if end > worker.one(lambda log: log.now) + ASKEW:  # a mistyped date would erase all
         raise InvalidInput(
             "before", "a date or time in the past, as a later one would erase everything", before.isoformat()
         )
