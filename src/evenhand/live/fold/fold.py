@@ -56,7 +56,7 @@ class Earlier(NamedTuple):
     @staticmethod
     def of(decided: Event, about: Iterable[Event]) -> Earlier:
         """Return the events that a correction replaces, from those about a decision in order."""
-        last = {event.kind == "expired": event for event in about if event.kind != "added"}
+        last = {event.kind == "expired": event for event in about}
         return Earlier(decided, last.get(False), last.get(True))
 
 
