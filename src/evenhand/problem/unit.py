@@ -117,14 +117,20 @@ class Unit:
 
         Raises:
             InvalidInput: a cap on an outcome that is unknown, learned, noisy or may depend on exposure; several plays
-                per round; a name that a feature has; or a window of attribution without dates.
+                per round; a name that a feature has; or a window of attribution without dates, or of an outcome that
+                cannot be 0.
         """
         if problem.n_plays > 1:
             raise InvalidInput("n_plays", "1 where unit= is stated", problem.n_plays)
         if self.name in {*features, *(g.name for g in problem.groups)}:
             raise InvalidInput("Unit.name", "a name that no feature and no grouping has", self.name)
-        if self.attribution is not None and problem.clock.since is None:
-            raise InvalidInput("Unit.attribution", "a problem with dates (since=, until=)", "one without")
+        if self.attribution is not None:
+            if problem.clock.since is None:
+                raise InvalidInput("Unit.attribution", "a problem with dates (since=, until=)", "one without")
+            low, high = problem.span_by_action
+            for name, wrong in zip(problem.observed, ((low > 0.0) | (high < 0.0)).any(0), strict=True):
+                if wrong:
+                    raise InvalidInput("Unit.attribution", "outcomes whose ranges have 0", f"{name!r}, whose has not")
         for cap in self.caps:
             if cap.outcome not in problem.names:
                 got = f"{cap.outcome}{suggestion(cap.outcome, problem.names)}"

@@ -148,6 +148,9 @@ def test_wrong_events_are_refused_by_name(campaign, clock):
     other = eh.Campaign.open("memory://", "coins", eh.uniform(COIN, 1))
     with pytest.raises(InvalidInput, match="unit: expected none, as the problem states no window"):
         other.observe_unit("ann", {"gain": 1}, "k")
+    costs = eh.Outcome("coins", low=2, high=50)
+    with pytest.raises(InvalidInput, match=r"Unit.attribution: expected outcomes whose ranges have 0, got 'coins'"):
+        replace(POLICY.problem, outcomes=(POLICY.problem.outcomes[0], costs))
     with pytest.raises(InvalidInput, match=r"Unit.attribution: expected a problem with dates"):
         replace(COIN, unit=Unit("customer", attribution=7))
 
