@@ -61,14 +61,7 @@ class Backlog:
     def add(
         self, ref: int, decision: Decision, due: int, fate: OnExpiry | None = None, unit: int | None = None
     ) -> None:
-        """Add the next decision, which is due at a time in microseconds.
-
-        Args:
-            ref: its number.
-            decision, due: what was decided, and when its outcome is due.
-            fate: if it expired.
-            unit: the number of its unit, if its outcomes add up.
-        """
+        """Add the next decision, due at a time in microseconds; its fate if it expired, its unit if outcomes add up."""
         arrays = decision[:14]
         form = _form(tuple([(z.dtype, z.shape) for z in arrays]))
         if form not in self._forms:
