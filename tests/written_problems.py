@@ -36,7 +36,9 @@ def draw(rng):
         stated["zone"] = str(rng.choice(["Europe/Prague", "Asia/Tokyo"]))
     if rng.random() < 0.3:
         caps = [Cap("fee", at_most=float(rng.integers(3, 9)), within=7) for _ in range(rng.integers(0, 3))]
-        stated["unit"] = Unit("who", caps=caps, sticky=None if caps and rng.random() < 0.5 else 14.0)
+        sticky = None if caps and rng.random() < 0.5 else 14.0
+        window = 7.0 if clock == "dates" and rng.random() < 0.5 else None
+        stated["unit"] = Unit("who", caps=caps, sticky=sticky, attribution=window)
     if rng.random() < 0.2:
         stated["withdrawn"] = actions[-1:]
     return {"actions": actions, "outcomes": tuple(outcomes), "maximize": _objective(rng, list(names)),

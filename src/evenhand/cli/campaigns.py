@@ -51,13 +51,13 @@ Write the decisions of a campaign to a file, in a format that follows from its n
 obp and vw have one outcome as the reward, and only the decisions that were observed and whose probability is known."""
 ERASE = """\
 Take the cases and keys of decisions out of the log of a campaign of a problem file, and out of the files of the store:
-those of some keys, or all before a date. What was played, what it cost and its outcomes stay, so sums and hashes do not
-change. Decisions that wait for their outcomes are refused by --key, and skipped by --before.
+those of some keys or units, or all before a date. What was played, what it cost and its outcomes stay, so sums and
+hashes do not change. Decisions that wait for their outcomes are refused by --key and --unit, and skipped by --before.
 
 Earlier states can then no longer be computed: audit first. The campaign continues and can be switched. A policy that
 adopts the state, as with another rate, total, horizon, objective or an appended action, keeps all that was learned;
 another model, recipe or set of constraints keeps the books, and learns again from the decisions that are left.
-Earlier backups and exports still contain what was erased. Without --key and --before the files are cleaned again, as
+Earlier backups and exports still contain what was erased. Without any of the three the files are cleaned again, as
 after an erasure that was interrupted."""
 AUDIT = """\
 Recompute every decision of a campaign from the events before it, and name the first that differs. With the versions and
@@ -158,6 +158,8 @@ def _add_erase(commands: Commands) -> None:
     chosen.add_argument(
         "--key", action="append", default=[], metavar="KEY", help="the key of a decision (may be repeated)"
     )
+    chosen.add_argument("--unit", action="append", default=[], metavar="NAME",
+                        help="a customer, or other unit, all of whose decisions go (may be repeated)")  # fmt: skip
     chosen.add_argument("--before", default=None, metavar="DATE",
                         help="all decisions before a date or time, such as 2026-01-31, in UTC")  # fmt: skip
     erase.add_argument("--by", default="", metavar="WHO", help="who asks for it, for the log; needed to erase")
@@ -231,11 +233,11 @@ def _change(o: argparse.Namespace, kind: Kind) -> int:
 def _erase(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.commands import erase_file
 
-    if o.key or o.before is not None:
+    if o.key or o.unit or o.before is not None:
         if not (o.by and o.why):
             o.parser.error("--by and --why: state who asks for it and why, for the log")
         print(_WARNING, file=sys.stderr)
-    print(erase_file(o.store, o.campaign, o.key, o.before, (o.by, o.why), o.log, o.segments))
+    print(erase_file(o.store, o.campaign, o.key, o.unit, o.before, (o.by, o.why), o.log, o.segments))
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -43,7 +43,7 @@ class Erased:
 
     erased: int
     waiting: int  # before the date, which were left as they wait for their outcomes
-    unknown: tuple[str, ...]  # keys that have no decision
+    unknown: tuple[str, ...]  # keys or units that have no decision
     segments: tuple[str, ...] = ()  # files with decisions before the date, which are erased by deleting these
 
 
@@ -146,6 +146,22 @@ class Client:
         """
         return self._is_new("observe", Observing(decision, outcomes, revise).body())
 
+    def observe_unit(
+        self, unit: str | int, outcomes: Mapping[str, float], key: str, *, at: datetime | None = None
+    ) -> int | None:
+        """Report an event of a unit, such as a purchase, by a key; returns the decision that it counts for, if any.
+
+        Args:
+            unit: its name, as cases state it.
+            outcomes: the amounts of one or several outcomes, which add up.
+            key: of the event, by which it counts once.
+            at: when it happened, in UTC if it has no zone; by default when the server gets it.
+        """
+        time = None if at is None else int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1e6)
+        asked = {"unit": unit, "outcomes": dict(outcomes), "key": key, "at": time}
+        found = self._sender.send("POST", "observe", fields_with_values(asked))["id"]
+        return None if found is None else int(found)
+
     def observe_many(self, observed: Sequence[Observing]) -> list[bool | Refusal]:
         """Report the outcomes of decisions in one request; errors are those of `decide_many`.
 
@@ -220,7 +236,13 @@ class Client:
         return self._sender.send("POST", "switch", fields_with_values(asked))
 
     def erase(
-        self, keys: Sequence[str] | None = None, *, before: date | None = None, why: str, by: str | None = None
+        self,
+        keys: Sequence[str] | None = None,
+        *,
+        units: Sequence[str | int] | None = None,
+        before: date | None = None,
+        why: str,
+        by: str | None = None,
     ) -> Erased:
         """Remove cases and keys of decisions from the log, and from the files of the store.
 
@@ -228,11 +250,13 @@ class Client:
 
         Args:
             keys: of at most 1,000 decisions; none is erased if one of them waits for its outcome.
+            units: at most 1,000 names, such as those of customers, all of whose decisions are erased; as for keys.
             before: a date or a time, in UTC if it has no zone: all decisions before it, but for those that wait.
-                Without keys and date, the files are cleaned of what was erased before.
+                Without keys, units and date, the files are cleaned of what was erased before.
             why, by: as for `pause`; no personal data of the erased.
         """
-        asked = {"keys": keys, "before": None if before is None else before.isoformat(), "why": why, "by": by}
+        date_text = None if before is None else before.isoformat()
+        asked = {"keys": keys, "units": units, "before": date_text, "why": why, "by": by}
         found = self._sender.send("POST", "erase", fields_with_values(asked))
         return Erased(
             erased=int(found["erased"]),

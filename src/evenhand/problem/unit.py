@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -57,9 +57,11 @@ class Unit:
         sticky: for how long a unit keeps the action that it got, from its first decision on, while it may be played,
             in units of the clock; None for a new choice at every decision. The probability of a kept action is that of
             the draw that it comes from.
+        attribution: for how many days the outcomes of a decision add up in a campaign, from events that name the unit:
+            see `Campaign.observe_unit`; None where outcomes name the decision, once.
 
     Raises:
-        InvalidInput: a length that is not a finite number above 0, or no cap and no sticky action.
+        InvalidInput: a length that is not a finite number above 0, or none of caps, sticky and attribution.
 
     >>> Unit("customer", caps=[Cap("letter", at_most=3, within=7)], sticky=14).window
     14
@@ -69,6 +71,7 @@ class Unit:
     _: KW_ONLY
     caps: tuple[Cap, ...] = ()
     sticky: float | None = None
+    attribution: float | None = field(default=None, metadata={"new": True})
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -79,15 +82,18 @@ class Unit:
         for cap in self.caps:
             if not isinstance(cap, Cap):
                 raise InvalidInput("Unit.caps", "a sequence of `Cap`", value_text(cap))
-        if self.sticky is not None:
-            number("Unit.sticky", self.sticky, "a finite number above 0", _above_zero)
-        if not self.caps and self.sticky is None:
-            raise InvalidInput("Unit.caps", "at least one cap, where sticky= is not stated", "none")
+        for name in ("sticky", "attribution"):
+            if getattr(self, name) is not None:
+                number(f"Unit.{name}", getattr(self, name), "a finite number above 0", _above_zero)
+        if not self.caps and self.sticky is None and self.attribution is None:
+            raise InvalidInput(
+                "Unit.caps", "at least one cap, where neither sticky= nor attribution= is stated", "none"
+            )
 
     @property
     def window(self) -> float:
         """The longest window of time that is remembered."""
-        return max([cap.within for cap in self.caps] + ([] if self.sticky is None else [self.sticky]))
+        return max([cap.within for cap in self.caps] + ([] if self.sticky is None else [self.sticky]), default=0.0)
 
     @property
     def memory(self) -> tuple[object, ...]:
@@ -103,19 +109,28 @@ class Unit:
         """
         caps = [f"{cap.outcome} at most {cap.at_most:g} within {cap.within:g}" for cap in self.caps]
         kept = [] if self.sticky is None else [f"keeps its action for {self.sticky:g}"]
-        return f"{self.name}: {', '.join([*caps, *kept])}"
+        sums = [] if self.attribution is None else [f"outcomes add up for {self.attribution:g} days"]
+        return f"{self.name}: {', '.join([*caps, *kept, *sums])}"
 
     def check(self, problem: Declarations, features: Collection[str]) -> None:
         """Refuse a unit that does not fit a problem.
 
         Raises:
             InvalidInput: a cap on an outcome that is unknown, learned, noisy or may depend on exposure; several plays
-                per round; or a name that a feature has.
+                per round; a name that a feature has; or a window of attribution without dates, or of an outcome that
+                cannot be 0.
         """
         if problem.n_plays > 1:
             raise InvalidInput("n_plays", "1 where unit= is stated", problem.n_plays)
         if self.name in {*features, *(g.name for g in problem.groups)}:
             raise InvalidInput("Unit.name", "a name that no feature and no grouping has", self.name)
+        if self.attribution is not None:
+            if problem.clock.since is None:
+                raise InvalidInput("Unit.attribution", "a problem with dates (since=, until=)", "one without")
+            low, high = problem.span_by_action
+            for name, wrong in zip(problem.observed, ((low > 0.0) | (high < 0.0)).any(0), strict=True):
+                if wrong:
+                    raise InvalidInput("Unit.attribution", "outcomes whose ranges have 0", f"{name!r}, whose has not")
         for cap in self.caps:
             if cap.outcome not in problem.names:
                 got = f"{cap.outcome}{suggestion(cap.outcome, problem.names)}"

@@ -46,12 +46,17 @@ def test_decisions_come_back_bit_for_bit_in_their_order(again):
     """Of several shapes, such as before and after actions were appended."""
     waiting, all_made = Backlog(), {10 * i: made(i, carried=3 * (i % 2)) for i in range(1, 40)}
     for ref, decision in all_made.items():
-        waiting.add(ref, decision, due=5000 - ref)
+        waiting.add(ref, decision, due=5000 - ref, unit=-(2**63) if ref % 20 else None)
     waiting.expire(50, "hold")
     waiting.drop(60)
+    waiting.drop(70)
     found = again(waiting)
-    assert list(found) == [ref for ref in all_made if ref != 60]
-    assert (found.fate(50), found.fate(70), found.due(50)) == ("hold", None, 4950)
+    if found is not waiting:
+        waiting.drop(90)
+    assert found.of_unit(-(2**63)) == tuple(ref for ref in all_made if ref % 20 and ref != 70)
+    assert (found.unit(90), found.unit(100), found.of_unit(7)) == (-(2**63), None, ())
+    assert list(found) == [ref for ref in all_made if ref not in (60, 70)]
+    assert (found.fate(50), found.fate(80), found.due(50)) == ("hold", None, 4950)
     assert found.count_overdue(4700) == sum(5000 - ref <= 4700 for ref in found)
     assert found.overdue(4609) is None
     assert [found.overdue(4630) for _ in range(4)] == [390, 380, 370, None]
@@ -59,7 +64,7 @@ def test_decisions_come_back_bit_for_bit_in_their_order(again):
         same(all_made[ref], found.decision(ref, ("a",)))
         assert found.decision(ref, ("a",)).names == ("a",)  # also of the latest, which a compiled fold adds without
     found.hasten(4000)
-    assert [found.overdue(4000) for _ in range(5)] == [10, 20, 30, 40, 70]
+    assert [found.overdue(4000) for _ in range(5)] == [10, 20, 30, 40, 80]
 
 
 def test_a_copy_changes_apart():

@@ -254,7 +254,7 @@ def test_the_api_describes_it(client):
     said = client.get("/openapi.json").json()
     about = said["paths"]["/erase"]["post"]
     content = about["requestBody"]["content"]["application/json"]
-    assert set(content["schema"]["properties"]) == {"keys", "before", "by", "why"}
+    assert set(content["schema"]["properties"]) == {"keys", "units", "before", "by", "why"}
     assert content["schema"]["required"] == ["by", "why"]
     assert content["schema"]["properties"]["keys"]["maxItems"] == MOST
     assert client.post("/erase", json=content["example"]).json() == {**NONE, "unknown": content["example"]["keys"]}

@@ -15,21 +15,30 @@ from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker.worker import Worker
 from tests.live.log.test_proof import POLICY, filled
 
+ADDED = "'added', "  # among the kinds that a seal moves, since version 5
 
-def earlier(path):
-    """A store of version 3, which had no seals of logs."""
+
+def earlier(path, version=3):
+    """A store of version 3, which had no seals of logs, or of 4, which had no events `added`."""
     filled(SqliteStore(path)).close()
     with closing(sqlite3.connect(path)) as db:
-        db.executescript("DROP TABLE digests; PRAGMA user_version = 3")
+        (text,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'no_delete'").fetchone()
+        assert ADDED in text
+        db.executescript(f"DROP TRIGGER no_delete; {text.replace(ADDED, '')}; PRAGMA user_version = {version}")
+        if version == 3:
+            db.execute("DROP TABLE digests")
     return path
 
 
-def test_a_file_of_version_3_is_brought_up_to_date_when_it_is_written(tmp_path, monkeypatch):
-    path = earlier(tmp_path / "log.db")
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_file_of_an_earlier_version_is_brought_up_to_date_when_it_is_written(version, tmp_path, monkeypatch):
+    path = earlier(tmp_path / "log.db", version)
     before = path.read_bytes()
     assert eh.live.audit(connect_to_read(f"sqlite:///{path}"), "coins", [POLICY]).clean
     with monkeypatch.context() as other:
-        other.setattr("evenhand.live.stores._sqlite_schema._STEPS", {3: ("DROP TRIGGER no_update", "CREATE nonsense")})
+        other.setattr(
+            "evenhand.live.stores._sqlite_schema._STEPS", {version: ("DROP TRIGGER no_update", "CREATE nonsense")}
+        )
         with pytest.raises(eh.live.Busy):
             SqliteStore(path)
     assert path.read_bytes() == before
@@ -38,30 +47,37 @@ def test_a_file_of_version_3_is_brought_up_to_date_when_it_is_written(tmp_path, 
         SqliteStore(tmp_path / "new.db")
         tables = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
         assert db.execute(tables).fetchall() == new.execute(tables).fetchall()
-        assert db.execute("PRAGMA user_version").fetchone() == (4,)
+        assert db.execute("PRAGMA user_version").fetchone() == (5,)
     campaign = eh.Campaign.open(store, "coins", POLICY)
     assert campaign.decide({}, key="key 3").repeated
     assert campaign.seal(tmp_path, before=20, by="anna", why="size").segment is not None
 
 
-def test_a_database_of_version_3_is_brought_up_to_date_when_it_is_written(url, tmp_path):
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_database_of_an_earlier_version_is_brought_up_to_date_when_it_is_written(version, url, tmp_path):
     from tests.live.servers import asked
 
     filled(connect(url))
     with asked(url) as db:
-        db.execute("DROP FUNCTION evenhand_only_move CASCADE; DROP TABLE evenhand_digests")
-        db.execute("UPDATE evenhand_schema SET version = 3")
+        (text,) = db.execute("SELECT pg_get_functiondef('evenhand_only_move'::regproc)").fetchone()
+        assert ADDED in text
+        db.execute(text.replace(ADDED, ""))
+        if version == 3:
+            db.execute("DROP FUNCTION evenhand_only_move CASCADE; DROP TABLE evenhand_digests")
+        db.execute(f"UPDATE evenhand_schema SET version = {version}")
     assert eh.live.audit(connect_to_read(url), "coins", [POLICY]).clean
     with asked(url) as db:
-        assert db.execute("SELECT version FROM evenhand_schema").fetchone() == (3,)
+        assert db.execute("SELECT version FROM evenhand_schema").fetchone() == (version,)
     campaign = eh.Campaign.open(connect(url), "coins", POLICY)
     assert campaign.decide({}, key="key 3").repeated
     assert campaign.seal(tmp_path, before=20, by="anna", why="size").segment is not None
+    with asked(url) as db:
+        assert ADDED in db.execute("SELECT pg_get_functiondef('evenhand_only_move'::regproc)").fetchone()[0]
     with asked(url) as db, pytest.raises(Exception, match="append only"):
         db.execute("DELETE FROM evenhand_events")
 
 
-@pytest.mark.parametrize("version", [2, 5])
+@pytest.mark.parametrize("version", [2, 6])
 def test_tables_of_another_version_are_refused_by_name(version, tmp_path, url, capsys):
     from tests.live.servers import asked
 
@@ -73,7 +89,7 @@ def test_tables_of_another_version_are_refused_by_name(version, tmp_path, url, c
         db.execute(f"UPDATE evenhand_schema SET version = {version}")
     for one in (f"sqlite:///{tmp_path}/log.db", url):
         for call in (connect, connect_to_read):
-            with pytest.raises(InvalidInput, match=rf"store: expected tables of version 3 or 4.*got version {version}"):
+            with pytest.raises(InvalidInput, match=rf"store: expected tables of version 3 to 5.*got version {version}"):
                 call(one)
     assert main(["audit", f"sqlite:///{tmp_path}/log.db"]) == 2
     assert f"got version {version}" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -14,12 +14,13 @@ from evenhand.live.campaigns.history import History
 from evenhand.live.campaigns.seals import Seal, seal
 from evenhand.live.dashboard.file import write_file
 from evenhand.live.dashboard.report import report
+from evenhand.live.fold.attribution import Attribution
 from evenhand.live.fold.cases import Case, Encoder, Teacher
 from evenhand.live.fold.changes import Ask
 from evenhand.live.fold.first_event import Terms, warn_of_jams
 from evenhand.live.fold.lags import Lags
 from evenhand.live.fold.switch import Switch
-from evenhand.live.log.events import Event
+from evenhand.live.log.events import Event, micros_of
 from evenhand.live.log.life import Life, OnExpiry
 from evenhand.live.log.proof import Head
 from evenhand.live.log.replies import Reply
@@ -184,6 +185,28 @@ class Campaign:
         """
         return self._worker.soon(lambda log: Verbs(self._worker, log).observe(decision, outcomes, revise=revise))
 
+    def observe_unit(
+        self, unit: str | int, outcomes: Mapping[str, float], key: str, *, at: datetime | None = None
+    ) -> Attribution:
+        """Add an event of a unit, such as a purchase, to the outcome of the decision for which it counts.
+
+        That is the latest decision of the unit that waits and whose window of attribution contains the time. Amounts
+        add up; when the window is over, and `patience` more has passed, the sums are the outcome of the decision. A sum
+        beyond the range of an outcome counts as its end.
+
+        Args:
+            unit: its name, as cases state it.
+            outcomes: the amounts of one or several outcomes; negative ones take back.
+            key: of the event, by which it counts once.
+            at: when it happened, in UTC if it has no zone; by default now.
+
+        Raises:
+            InvalidInput: the problem states no attribution, or an amount exceeds the range of its outcome.
+            Conflict: the key was used for another event.
+        """
+        time = None if at is None else micros_of(at)
+        return self._worker.soon(lambda log: Verbs(self._worker, log).observe_unit(unit, outcomes, key, time))
+
     def find(self, decision: int | str) -> dict[str, Any]:
         """Return a decision, by its `id` or its key, with its case, its state and all its events."""
         return self._worker.one(lambda log: lookup(Verbs(self._worker, log), decision))
@@ -200,27 +223,30 @@ class Campaign:
         self,
         keys: Collection[str] = (),
         *,
+        units: Collection[str | int] = (),
         before: date | None = None,
         by: str = "",
         why: str = "",
         segments: str | Path | None = None,
     ) -> Erasure:
-        """Erase the cases and keys of decisions, by key or before a date, from the log and the store's files.
+        """Erase the cases and keys of decisions, by key, unit or date, from the log and the store's files.
 
-        Sums, outcomes and hashes stay, and a state from which folds begin. Without keys and date, files are cleaned.
+        Sums, outcomes and hashes stay, and a state from which folds begin. Without any of these, files are cleaned.
 
         Args:
             keys: of the decisions, all of which are erased or none.
+            units: such as customers, all of whose decisions are erased, or none.
             before: a past date or time, in UTC if it has no zone. What waits is left and counted.
             by, why: who asks for it and why, for the log; no personal data of the erased.
-            segments: the folder of the segments, if decisions in them are to be erased by key: see `seal`.
+            segments: the folder of the segments, if decisions in them are to be erased by key or unit: see `seal`.
 
         Raises:
-            Unknown, Conflict: a key has no decision; or it waits.
+            Unknown, Conflict: a key or a unit has no decision; or one waits.
             CannotErase, CannotSave: the policy has a state from which no case can be taken, or that cannot be kept.
             Busy: the store cannot be written, or another process reads the file, so that it cannot be cleaned now.
         """
-        return erase(self._worker, keys, before, by, why, None if segments is None else Path(segments))
+        folder = None if segments is None else Path(segments)
+        return erase(self._worker, keys, units, before, {"by": by, "why": why}, folder)
 
     def seal(self, folder: str | Path, *, by: str, why: str, before: date | int | None = None) -> Seal:
         """Move old events out of the store to a read-only file, a segment, which is checked before they go.

@@ -129,6 +129,7 @@ def erase_file(
     url: str,
     campaign: str | None,
     keys: Sequence[str],
+    units: Sequence[str],
     before: str | None,
     note: tuple[str, str] = ("", ""),
     log_path: Path | None = None,
@@ -146,7 +147,7 @@ def erase_file(
     place = connect(url)
     try:
         made = continue_campaign(place, name, teacher_of(place, name, log_path))
-        return made.erase(keys, before=date, by=note[0], why=note[1], segments=segments)
+        return made.erase(keys, units=units, before=date, by=note[0], why=note[1], segments=segments)
     finally:
         if isinstance(place, CloseableStore):
             place.close()

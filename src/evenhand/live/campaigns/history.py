@@ -89,7 +89,7 @@ class History:
                 plays = max(plays, len(body["a"]))
                 for name, value in body.get("case", {}).items():
                     cases.setdefault(name, set()).add(type(value))
-            elif event.ref is not None:
+            elif event.ref is not None and event.kind != "added":
                 settled = event.kind in ("observed", "revised")
                 end = ("observed" if settled else event.kind, event.body if settled else None)
                 if end not in same:

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from functools import partial
 from hashlib import sha256
 from itertools import takewhile
@@ -28,7 +28,7 @@ from evenhand.live.fold.changes import check_line
 from evenhand.live.fold.fold import StaleFold
 from evenhand.live.fold.phases import adopts_books
 from evenhand.live.fold.snapshots import dump
-from evenhand.live.log.events import Busy, Damaged, Event, encode, is_erased, read, time_text
+from evenhand.live.log.events import Busy, Damaged, Event, encode, is_erased, micros_of, read, time_text
 from evenhand.live.log.segments import KEEPERS, Segment, segments
 from evenhand.live.log.store import CleanableStore, ReadOnlyStore, SealTransaction, Store, Transaction
 from evenhand.live.stores._segments import write_segment
@@ -191,7 +191,7 @@ def _old(worker: Worker, after: int, before: date | int | None) -> Iterator[Even
         end = now - _DAY
     elif isinstance(before, date):
         at = before if isinstance(before, datetime) else datetime.combine(before, time())
-        end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
+        end = micros_of(at)
     else:
         raise InvalidInput("before", "a date, a time, or the number of an event", value_text(before))
     return (event for event in takewhile(lambda z: z.at < end or z.seq <= back, events) if event.at < end)

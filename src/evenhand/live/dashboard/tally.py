@@ -108,7 +108,7 @@ class Tally:
                 raise StaleFold("a seal moved events that were not read")
             if event.kind == "decided":
                 self._decided(event)
-            elif event.ref is not None:
+            elif event.ref is not None and event.kind != "added":
                 self._about(event, event.ref)
             elif event.kind == "erased" and event.seq > self._erased:
                 return False

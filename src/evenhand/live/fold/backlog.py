@@ -21,6 +21,7 @@ _FATES: tuple[OnExpiry | None, ...] = (None, *FATES)
 _BITS = 63  # of a number
 _FEW = 1000  # stale deadlines that the heap may hold
 _NUMBER, _DEADLINE = sys.getsizeof(2**30), sys.getsizeof(2**51 << _BITS)
+_ENTRY = sys.getsizeof(2**62) + sys.getsizeof((0,))  # of a decision whose outcomes add up
 _NAME = "pending"
 
 _Form = np.dtype[Any]  # of a packed decision: the head, and the arrays of a decision
@@ -44,6 +45,8 @@ class Backlog:
         self._due: list[int] = []  # a heap of deadlines, each with its number in the lowest bits
         self._forms: list[_Form] = []
         self._size = 0  # of the records
+        self._units: dict[int, int] = {}  # the numbers of the units of decisions whose outcomes add up
+        self._of_unit: dict[int, tuple[int, ...]] = {}  # those decisions, in order
         self._latest: tuple[int, Decision] | None = None  # as it was made: many outcomes come before the next decision
 
     def __len__(self) -> int:
@@ -55,8 +58,10 @@ class Backlog:
     def __contains__(self, ref: int) -> bool:
         return ref in self._rows
 
-    def add(self, ref: int, decision: Decision, due: int, fate: OnExpiry | None = None) -> None:
-        """Add the next decision, which is due at a time in microseconds; its fate if it expired."""
+    def add(
+        self, ref: int, decision: Decision, due: int, fate: OnExpiry | None = None, unit: int | None = None
+    ) -> None:
+        """Add the next decision, due at a time in microseconds; its fate if it expired, its unit if outcomes add up."""
         arrays = decision[:14]
         form = _form(tuple([(z.dtype, z.shape) for z in arrays]))
         if form not in self._forms:
@@ -65,6 +70,8 @@ class Backlog:
         head = _HEAD.pack(due, self._forms.index(form), _FATES.index(fate))
         row = self._rows[ref] = b"".join([head, *[z.tobytes() for z in arrays]])
         self._size += sys.getsizeof(row)
+        if unit is not None:
+            self._join(ref, unit)
         if fate is None:
             heapq.heappush(self._due, due << _BITS | ref)
             if len(self._due) > 2 * len(self._rows) + _FEW:  # most entries were settled before they were due
@@ -88,12 +95,23 @@ class Backlog:
     def drop(self, ref: int) -> None:
         """Remove a decision."""
         self._size -= sys.getsizeof(self._rows.pop(ref))
+        if (unit := self._units.pop(ref, None)) is not None:
+            rest = tuple(z for z in self._of_unit.pop(unit) if z != ref)
+            self._of_unit |= {unit: rest} if rest else {}
         if self._latest is not None and self._latest[0] == ref:
             self._latest = None
 
     def due(self, ref: int) -> int:
         """Return when the outcome of a decision is due, in microseconds."""
         return _due(self._rows[ref])
+
+    def unit(self, ref: int) -> int | None:
+        """Return the number of the unit of a decision whose outcomes add up, None for any other."""
+        return self._units.get(ref)
+
+    def of_unit(self, unit: int) -> tuple[int, ...]:
+        """Return the decisions of a unit whose outcomes add up, in order."""
+        return self._of_unit.get(unit, ())
 
     def fate(self, ref: int) -> OnExpiry | None:
         """Return the fate of the amounts that a decision reserves, None before it expires."""
@@ -129,12 +147,14 @@ class Backlog:
         """Return a copy, which shares the records."""
         found = copy(self)
         found._rows, found._due, found._forms = dict(self._rows), list(self._due), list(self._forms)
+        found._units, found._of_unit = dict(self._units), dict(self._of_unit)
         return found
 
     @property
     def bytes(self) -> int:
         """The memory that the decisions take."""
         tables = sys.getsizeof(self._rows) + sys.getsizeof(self._due)
+        tables += sum(map(sys.getsizeof, (self._units, self._of_unit))) + _ENTRY * len(self._units)
         return tables + self._size + _NUMBER * len(self._rows) + _DEADLINE * len(self._due)
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -146,6 +166,8 @@ class Backlog:
             records = np.frombuffer(bytearray().join([self._rows[ref] for ref in refs]), self._forms[form])
             records["form"] = i
             found[f"{_NAME}.{i}"], found[f"{_NAME}.{i}.ref"] = records, np.array(refs)
+        if self._units:
+            found[f"{_NAME}.unit"] = np.array([*self._units.items()])
         return found
 
     @staticmethod
@@ -166,7 +188,13 @@ class Backlog:
         found._rows = dict(sorted(rows))
         found._size = sum(map(sys.getsizeof, found._rows.values()))
         found._order()
+        for ref, unit in arrays.get(f"{_NAME}.unit", np.zeros((0, 2), np.int64)).tolist():
+            found._join(ref, unit)
         return found
+
+    def _join(self, ref: int, unit: int) -> None:
+        self._units[ref] = unit
+        self._of_unit[unit] = (*self.of_unit(unit), ref)
 
     def _rewrite(self, ref: int, due: int, fate: OnExpiry | None) -> None:
         row = self._rows[ref]

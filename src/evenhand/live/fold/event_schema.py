@@ -74,6 +74,7 @@ _LIFE = {"patience": _number, "on_expiry": FATES.__contains__, "after": AFTERS._
 _NEEDED: Mapping[Kind, Mapping[str, _Form]] = {
     "opened": {"first": _text, "encoding": _mapping, "seed": _whole, "versions": _versions, **_LIFE},
     "decided": {"a": _wholes, "p": _chances, "by": _text, "due": _whole, **dict.fromkeys("nfr", _whole)},
+    "added": {"y": _outcome},
     "observed": {"y": _outcome},
     "revised": {"y": _outcome},
     "paused": _SAID,

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.goals.base import Accounts
 from evenhand.live.fold.cases import Encoder
+from evenhand.live.fold.fold import window_of
 from evenhand.live.log.events import Conflict, Event, read
 from evenhand.live.log.life import OnExpiry
 from evenhand.live.log.store import Readable
@@ -65,7 +66,7 @@ def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:
     With a total of 120 and many missing outcomes, 64 stayed reserved and were never spent. The warning is about the
     call so many levels up.
     """
-    if on_expiry != "hold":
+    if on_expiry != "hold" or window_of(policy.problem):  # a window has an outcome at its end
         return
     for name, settled in _budgets_that_wait(policy):
         fates = '"fallback" or "release"' if settled else '"release"'

@@ -25,6 +25,9 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.status import Status
 from evenhand.problem.end import is_over
+from evenhand.problem.problem import Problem
+
+DAY = 86_400 * 10**6  # microseconds
 
 
 class StaleFold(EvenhandError):
@@ -40,6 +43,7 @@ class NewDecision(NamedTuple):
     context: Context
     decision: Decision
     due: int  # microseconds
+    unit: int | None  # its number, if the outcomes of the unit add up
 
 
 class Earlier(NamedTuple):
@@ -251,15 +255,16 @@ class Fold:
 
     def _clock(self, event: Event, made: object) -> None:
         """Limit all due times to that of the present decision, as those set by a wrong clock may be years ahead."""
-        self.pending.hasten(max(read(event)["due"], event.at + int(1e6 * self.life.patience)))
+        latest = max(read(event)["due"], event.at + int(1e6 * self.life.patience))
+        self.pending.hasten(latest + window_of(self.policy.problem))
 
     def _decided(self, event: Event, made: NewDecision | None) -> None:
         if made is None:
             _refuse_erased(event)
-        context, decision, due = made or self._decode(read(event), event.at)
+        context, decision, due, unit = made or self._decode(read(event), event.at)
         self.policy.enter(self.state, context, decision)
         if decision.counted[0]:
-            self.pending.add(event.seq, decision, due)
+            self.pending.add(event.seq, decision, due, unit=unit)
 
     def _decode(self, body: dict[str, Any], at: int) -> NewDecision:
         """Decode a decision from the body of its event."""
@@ -268,7 +273,11 @@ class Fold:
     def next_decision(self, body: dict[str, Any], context: Context) -> NewDecision:
         """Decode the next decision from the body of its event and the context of its case."""
         own, stored = body["by"] == self.mark, (body, context, self.policy)
-        return NewDecision(context, unpack(*stored, self.state.t) if own else foreign(*stored, self.state), body["due"])
+        decision = unpack(*stored, self.state.t) if own else foreign(*stored, self.state)
+        return NewDecision(context, decision, body["due"], body.get("unit"))
+
+    def _added(self, event: Event, made: object) -> None:
+        """Leave the state as it is: what adds to the outcome of a decision counts when the window is over."""
 
     def _observed(self, event: Event, made: Earlier | None) -> None:
         ref = event.ref
@@ -331,6 +340,12 @@ class Fold:
             self.policy.expire(self.state, self.pending.pop(ref, self._names))
         elif fate == "release":
             self.policy.cancel(self.state, self.pending.pop(ref, self._names))
+
+
+def window_of(problem: Problem) -> int:
+    """Return for how long the outcomes of a decision add up, in microseconds."""
+    days = None if problem.unit is None else problem.unit.attribution
+    return int((days or 0.0) * DAY)
 
 
 def time_of(context: Context) -> float | None:

@@ -105,7 +105,7 @@ def go_on(fold: Fold, event: Event, phase: Phase, found: Lessons) -> tuple[Polic
     def waiting(state: PolicyState) -> list[Decision]:
         made = {ref: _renew(fold, ref, phase, state) for ref in fold.pending}
         for ref, decision in made.items():
-            pending.add(ref, decision, fold.pending.due(ref), fold.pending.fate(ref))
+            pending.add(ref, decision, fold.pending.due(ref), fold.pending.fate(ref), fold.pending.unit(ref))
         return list(made.values())
 
     alike = same_contexts(fold.phase, phase)

@@ -135,7 +135,7 @@ def _decision(fold: Fold, body: dict[str, Any], context: Context, again: Decisio
     """The decision of a body, which is not decoded where the policy of the fold made it again."""
     if again is None or body["by"] != fold.mark:
         return fold.next_decision(body, context)
-    return NewDecision(context, again, body["due"])
+    return NewDecision(context, again, body["due"], body.get("unit"))
 
 
 def _at(fold: Fold, later: _Later) -> Fold:

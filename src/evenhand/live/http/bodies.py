@@ -346,7 +346,9 @@ def decide(body: object, accepted: bool = False) -> Verb:
 
 
 def observe(body: object) -> Verb:
-    """Parse a request to observe outcomes."""
+    """Parse a request to observe outcomes of a decision, or an event of a unit."""
+    if isinstance(body, dict) and "unit" in body:
+        return _observe_unit(body)
     asked = fields(body, ("outcomes",), ("id", "key", "revise"))
     which, outcomes, revise = _which(asked), asked["outcomes"], _flag(asked, "revise")
     for i, play in enumerate(outcomes if isinstance(outcomes, list) else [outcomes]):
@@ -358,6 +360,18 @@ def observe(body: object) -> Verb:
             "outcomes", "an outcome that was observed, or no request until there is one", "null for each"
         )
     return lambda verbs: {"new": verbs.observe(which, outcomes, revise=revise)}
+
+
+def _observe_unit(body: object) -> Verb:
+    asked = fields(body, ("unit", "outcomes", "key"), ("at",))
+    at = _number(asked["at"], "at", "microseconds since 1970") if "at" in asked else None
+    _check_object("outcomes", asked["outcomes"])
+
+    def verb(verbs: Verbs) -> dict[str, Any]:
+        found = verbs.observe_unit(asked["unit"], asked["outcomes"], asked["key"], at)
+        return {"new": found.new, "id": found.decision}
+
+    return verb
 
 
 def cancel(body: object) -> Verb:
@@ -437,10 +451,10 @@ def _which(asked: Mapping[str, Any]) -> int | str:
     return str(asked["key"])
 
 
-def _number(value: object) -> int:
-    """Read a number of a decision, also where it is written as 7.0."""
+def _number(value: object, field: str = "id", expected: str = "the number of a decision") -> int:
+    """Read a whole number, such as that of a decision, also where it is written as 7.0."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         return int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput("id", "the number of a decision", value_text(value))
+        raise InvalidInput(field, expected, value_text(value))
     return value

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -28,9 +29,10 @@ from evenhand.live.http.guard import token_of
 from evenhand.live.http.schemas import BY, KEY, TEXT, Schema, one_or_each, one_or_many, operation, with_signer
 from evenhand.live.log.events import Kind, Unknown, read
 from evenhand.live.log.life import FATES, SETTINGS, STATES
-from evenhand.live.worker.erasure import Erasure, time_of
+from evenhand.live.worker.erasure import Erasure, UnknownUnits, refuse_several, time_of
 from evenhand.live.worker.requests import Verbs, check_text
 from evenhand.problem.end import AFTERS
+from evenhand.problem.unit import unit_number
 
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -213,21 +215,30 @@ def _keys(name: str, value: object) -> list[str]:
     return value
 
 
+def _units(name: str, value: object) -> list[str | int]:
+    if not isinstance(value, list) or not 0 < len(value) <= MOST:
+        raise InvalidInput(name, f"a list of 1 to {MOST:,} names", value_text(value))
+    for i, unit in enumerate(value):
+        unit_number(f"{name}[{i}]", unit)
+    return value
+
+
 def _time(name: str, value: object) -> datetime:
     return time_of(text(name, value))
 
 
 def erase(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Erase decisions by their keys or before a date, or clean the files where neither is stated.
+    """Erase decisions by their keys, their units or before a date, or clean the files where none of these is stated.
 
     A key without a decision may be one that an earlier try erased, whose answer got lost: nobody can tell, as the key
-    is gone. So such keys are named in the answer, and the others are erased.
+    is gone. So such keys are named in the answer, and the others are erased; the same goes for units.
     """
     signed = {name: asked[name] for name in ("by", "why")}
+    refuse_several(*(asked.get(name) for name in _CHOSEN))
     if "before" in asked:
-        if "keys" in asked:
-            raise InvalidInput("before", "none beside keys", asked["before"].isoformat())
         return _erasure_answer(campaign.erase(before=asked["before"], **signed), [])
+    if "units" in asked:
+        return _erase_units(campaign, list(dict.fromkeys(map(str, asked["units"]))), signed)
     keys = list(dict.fromkeys(asked.get("keys", ())))
     while True:
         is_there = dict(zip(keys, campaign.many([_key_test(key) for key in keys]), strict=True))
@@ -236,6 +247,16 @@ def erase(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, Any]:
         except Unknown:  # another request erased one of them meanwhile
             continue
         return _erasure_answer(found, [key for key in keys if not is_there[key]])
+
+
+def _erase_units(campaign: Campaign, units: list[str], signed: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = list[str]()
+    while True:
+        try:
+            found = campaign.erase(units=[z for z in units if z not in unknown], **signed)
+            return _erasure_answer(found, unknown)
+        except UnknownUnits as error:
+            unknown += error.units
 
 
 def _key_test(key: str) -> Callable[[Verbs], bool]:
@@ -251,7 +272,7 @@ def _erasure_answer(found: Erasure, unknown: list[str]) -> dict[str, Any]:
     }
 
 
-_COUNT = {"type": "integer", "minimum": 0}
+_COUNT, _CHOSEN = {"type": "integer", "minimum": 0}, ("keys", "units", "before")
 ERASE = Single(
     route="/erase",
     fields={
@@ -263,6 +284,17 @@ ERASE = Single(
                 "minItems": 1,
                 "maxItems": MOST,
                 "description": "of decisions, all of which are erased, or none if one waits for its outcome",
+            },
+            needed=False,
+        ),
+        "units": Field(
+            _units,
+            {
+                "type": "array",
+                "items": {"type": ["string", "integer"], "minLength": 1},
+                "minItems": 1,
+                "maxItems": MOST,
+                "description": "such as customers, all of whose decisions are erased, or none if one waits",
             },
             needed=False,
         ),
@@ -285,8 +317,8 @@ ERASE = Single(
             "waiting": {**_COUNT, "description": "decisions before the date that wait for outcomes, and were left"},
             "unknown": {
                 "type": "array",
-                "items": KEY,
-                "description": "keys without a decision, such as those that were erased before",
+                "items": {"type": "string"},
+                "description": "keys or units without a decision, such as those that were erased before",
             },
             "segments": {
                 "type": "array",
@@ -297,7 +329,7 @@ ERASE = Single(
         "required": ["erased", "waiting", "unknown", "segments"],
     },
     example={"keys": ["order-17"], "by": "support", "why": "case 1204"},
-    more={"not": {"required": ["keys", "before"]}},
+    more={"allOf": [{"not": {"required": list(two)}} for two in combinations(_CHOSEN, 2)]},
     guarded="erases decisions",
 )
 

@@ -52,7 +52,11 @@ _DECISION = {
     },
 }
 _NEW = {"type": "object", "properties": {"new": {"type": "boolean"}}, "required": ["new"]}
-_ANSWERS = {"/decide": _DECISION, "/observe": _NEW, "/cancel": _NEW}
+_OF_UNIT = {"type": ["integer", "null"], "description": "of an event of a unit: the decision that it counts for"}
+_OBSERVED = {**_NEW, "properties": {"new": {"type": "boolean"}, "id": _OF_UNIT}}
+_ANSWERS = {"/decide": _DECISION, "/observe": _OBSERVED, "/cancel": _NEW}
+_UNIT = {"type": ["string", "integer"], "minLength": 1, "examples": ["no. 7"]}
+_AT = {"type": "integer", "minimum": 0, "maximum": 2**53, "description": "microseconds since 1970, not in the future"}
 
 
 def verbs(campaign: Campaign) -> dict[str, Schema]:
@@ -87,6 +91,10 @@ def verbs(campaign: Campaign) -> dict[str, Schema]:
         ),
         "/cancel": one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
     }
+    if problem.unit is not None and problem.unit.attribution is not None:
+        body = bodies["/observe"]
+        event = {"unit": _UNIT, "key": KEY, "outcomes": {"type": "object"}, "at": _AT}
+        bodies["/observe"] = {"oneOf": [_object(("unit", "key", "outcomes"), event), *body["oneOf"]]}
     case_ = {name: _example(z) for name, z in case.get("properties", {}).items()}
     outcomes = {name: _example(z) for name, z in one["properties"].items()}
     examples: dict[str, Schema] = {
@@ -168,13 +176,17 @@ def one_or_many(
     needed: Sequence[str], properties: Schema, of_decision: bool = False, some_of: Sequence[str] | Schema = ()
 ) -> Schema:
     """Return the schema of a body, or of a list: each entry that is no such body is answered by an error of its own."""
-    one = {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
+    one = _object(needed, properties)
     if of_decision:
         one["oneOf"] = [{"required": ["id"]}, {"required": ["key"]}]
     if some_of:
         something = {"not": {"type": "null"}}
         one["anyOf"] = [{"required": [name], "properties": {name: something}} for name in some_of]
     return {"oneOf": [one, {"type": "array", "items": {"anyOf": [one, {}]}, "maxItems": MOST}]}
+
+
+def _object(needed: Sequence[str], properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
 
 
 def _case(campaign: Campaign) -> Schema:
@@ -198,8 +210,8 @@ def _case(campaign: Campaign) -> Schema:
     else:
         return {"type": "object"}
     if problem.unit is not None:
-        names[problem.unit.name] = {"type": ["string", "integer"], "minLength": 1, "examples": ["no. 7"]}
-    return {"type": "object", "properties": names, "required": list(names), "additionalProperties": False}
+        names[problem.unit.name] = _UNIT
+    return _object(list(names), names)
 
 
 def _feature(feature: object) -> Schema:
@@ -242,7 +254,7 @@ def _outcomes(problem: Problem) -> Schema:
     """Describe the outcomes of a play: outside of its range one is refused."""
     by_name = {outcome.name: outcome for outcome in problem.outcomes}
     properties = {name: _outcome(problem, by_name[name]) for name in problem.observed}
-    found = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    found = _object(list(properties), properties)
     return {**found, "not": {"properties": {name: {"type": "null"} for name in properties}}}  # one is observed
 
 

@@ -16,6 +16,7 @@ from evenhand.core.errors import EvenhandError
 Kind = Literal[
     "opened",
     "decided",
+    "added",
     "observed",
     "revised",
     "cancelled",
@@ -36,7 +37,7 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _SALT = 16  # bytes
 AGAIN = "; send the request again, with the same key"  # the end of a message of Busy, where that helps
-ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
+ABOUT: tuple[Kind, ...] = ("added", "observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 
 class Event(NamedTuple):
@@ -85,6 +86,15 @@ def time_text(at: int) -> str:
     '2026-01-05 08:00:00 UTC'
     """
     return datetime.fromtimestamp(at // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def micros_of(time: datetime) -> int:
+    """Return a time in microseconds since 1970, in UTC if it has no zone.
+
+    >>> micros_of(datetime(2026, 1, 5, 8))
+    1767600000000000
+    """
+    return int((time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp() * 1e6)
 
 
 def encode(body: dict[str, Any]) -> str:
@@ -189,12 +199,16 @@ def next_event(
 
     Raises:
         Conflict: the kind is unknown; or an outcome is about no decision, or another event is about one; or another
-            event than a decision has a key.
+            event than a decision, or what adds to its outcome, has a key.
 
     >>> next_event(0, b"", 0, "opened", "{}").hash == digest(Event(1, "opened", None, None, 0, "{}"), b"")
     True
     """
-    if kind not in KINDS or (key is not None and kind != "decided") or (kind in ABOUT) != (ref is not None):
+    if (
+        kind not in KINDS
+        or (key is not None and kind not in ("decided", "added"))
+        or (kind in ABOUT) != (ref is not None)
+    ):
         raise Conflict(f"an event of kind {kind!r} about {ref}, with key {key!r}")
     salt, seal = None, b""
     if key is not None or own is not None:

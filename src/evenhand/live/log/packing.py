@@ -17,7 +17,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
-_OWN = frozenset(("case", "offered", "known", "l", "h", "u", "s", "w", "q", "c"))
+_OWN = frozenset(("unit", "case", "offered", "known", "l", "h", "u", "s", "w", "q", "c"))
 _MOST = 100  # chances stored per decision
 _ROUNDING = 1e-9  # of chances
 # The arrays of one replica by their short names in the log.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.log.events import Event, Kind
+from evenhand.live.log.events import ABOUT, Event, Kind
 
 
 class Transaction(Protocol):
@@ -27,7 +27,7 @@ class Transaction(Protocol):
         """Iterate over the events after a number, in order; the caller appends nothing before the end."""
 
     def find(self, key: str) -> Event | None:
-        """Return the decision with a key, None if there is none."""
+        """Return the decision with a key, or what added to the outcome of one, None if there is none."""
 
     def get(self, seq: int) -> Event | None:
         """Return the event with a number, None if there is none."""
@@ -81,7 +81,7 @@ class ErasureTransaction(Protocol):
         """
 
 
-MOVED: tuple[Kind, ...] = ("decided", "observed", "revised", "cancelled", "expired")  # by a seal, out of the store
+MOVED: tuple[Kind, ...] = ("decided", *ABOUT)  # by a seal, out of the store
 
 
 def digest_of(campaign: str, key: str) -> bytes:

@@ -8,9 +8,19 @@ from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.log.store import MOVED
 from evenhand.version import __version__
 
-VERSION = 4  # in `evenhand_schema`
+VERSION = 5  # in `evenhand_schema`
 COLUMNS = "seq, kind, ref, key, at, body, hash, own, salt, seal"
 _LOCK = 0x6576656E68616E64  # the advisory lock for creating tables: "evenhand"
+_MOVE = f"""CREATE OR REPLACE FUNCTION evenhand_only_move() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN
+    IF EXISTS (SELECT FROM (SELECT campaign, max(seq) AS seq, bool_and(kind IN {MOVED}) AS fit FROM gone GROUP BY 1) g
+      LEFT JOIN LATERAL (SELECT kind, body FROM evenhand_events e WHERE e.campaign = g.campaign
+        ORDER BY e.seq DESC LIMIT 1) l ON true
+      WHERE NOT g.fit OR l.kind IS DISTINCT FROM 'sealed' OR (l.body::json->>'last')::bigint < g.seq)
+    THEN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END IF;
+    RETURN NULL;
+  END $$;
+"""
 # An erasure takes away personal parts, right after the event that names it; a seal also removes what it moved.
 _MOVING = f"""
 CREATE TRIGGER evenhand_append_only BEFORE TRUNCATE ON evenhand_events
@@ -25,16 +35,7 @@ CREATE OR REPLACE FUNCTION evenhand_only_erase() RETURNS trigger LANGUAGE plpgsq
     THEN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END IF;
     RETURN NEW;
   END $$;
-CREATE FUNCTION evenhand_only_move() RETURNS trigger LANGUAGE plpgsql AS
-  $$ BEGIN
-    IF EXISTS (SELECT FROM (SELECT campaign, max(seq) AS seq, bool_and(kind IN {MOVED}) AS fit FROM gone GROUP BY 1) g
-      LEFT JOIN LATERAL (SELECT kind, body FROM evenhand_events e WHERE e.campaign = g.campaign
-        ORDER BY e.seq DESC LIMIT 1) l ON true
-      WHERE NOT g.fit OR l.kind IS DISTINCT FROM 'sealed' OR (l.body::json->>'last')::bigint < g.seq)
-    THEN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END IF;
-    RETURN NULL;
-  END $$;
-CREATE TRIGGER evenhand_only_moves AFTER DELETE ON evenhand_events REFERENCING OLD TABLE AS gone
+{_MOVE}CREATE TRIGGER evenhand_only_moves AFTER DELETE ON evenhand_events REFERENCING OLD TABLE AS gone
   FOR EACH STATEMENT EXECUTE FUNCTION evenhand_only_move();
 CREATE TABLE evenhand_digests (digest bytea PRIMARY KEY, seq bigint NOT NULL);
 """
@@ -73,10 +74,11 @@ CREATE TABLE evenhand_snapshots (
 CREATE TABLE evenhand_schema (version integer NOT NULL);
 INSERT INTO evenhand_schema VALUES ({VERSION});
 """
-_STEPS = {  # from a version to this one; 3 had no seals of logs
+_STEPS = {  # from a version to this one; 3 had no seals of logs, and 4 no events `added`
     0: _SCHEMA,
     3: f"""DROP TRIGGER evenhand_append_only ON evenhand_events;
 {_MOVING}UPDATE evenhand_schema SET version = {VERSION};""",
+    4: f"{_MOVE}UPDATE evenhand_schema SET version = {VERSION};",
 }
 
 
@@ -105,7 +107,7 @@ def prepare(db: psycopg.Connection) -> None:
 
 def has_digests(db: psycopg.Connection) -> bool:
     """Return whether the tables have one of digests, as those that are only read may not."""
-    return _version(db) == VERSION
+    return _version(db) > 3
 
 
 def _version(db: psycopg.Connection) -> int:
@@ -116,7 +118,7 @@ def _version(db: psycopg.Connection) -> int:
         return 0
     row = db.execute("SELECT max(version) FROM evenhand_schema").fetchone() if "evenhand_schema" in tables else None
     number = 1 if row is None or row[0] is None else int(row[0])  # 1 did not state it
-    if number not in (3, VERSION):
-        expected = f"tables of version 3 or {VERSION}, for evenhand {__version__}"
+    if number not in (3, 4, VERSION):
+        expected = f"tables of version 3 to {VERSION}, for evenhand {__version__}"
         raise InvalidInput("store", expected, f"version {number}")
     return number

@@ -9,7 +9,7 @@ from evenhand.live.log.events import Damaged
 from evenhand.live.log.store import MOVED
 from evenhand.version import __version__
 
-VERSION = 4  # in `PRAGMA user_version`
+VERSION = 5  # in `PRAGMA user_version`
 COLUMNS = "seq, kind, ref, key, at, body, hash, own, salt, seal"
 _TABLE = """CREATE TABLE events (
   campaign TEXT NOT NULL,
@@ -31,6 +31,10 @@ _LAST = "(SELECT {what} FROM events WHERE campaign = OLD.campaign ORDER BY seq D
 ONLY_NEXT = """CREATE TRIGGER only_next BEFORE INSERT ON events
        WHEN NEW.seq <> 1 + coalesce((SELECT max(seq) FROM events WHERE campaign = NEW.campaign), 0)
        BEGIN SELECT RAISE(ABORT, 'append only'); END"""
+_DELETION = f"""CREATE TRIGGER no_delete BEFORE DELETE ON events
+       WHEN OLD.kind NOT IN {MOVED}
+         OR {_LAST.format(what="iif(kind = 'sealed', json_extract(body, '$.last'), 0)")} < OLD.seq
+       BEGIN SELECT RAISE(ABORT, 'append only'); END"""
 # An erasure takes away personal parts, right after the event that names it; a seal also removes what it moved.
 _MOVING = (
     f"""CREATE TRIGGER no_update BEFORE UPDATE ON events
@@ -39,10 +43,7 @@ _MOVING = (
            IS NOT (OLD.campaign, OLD.seq, OLD.kind, OLD.ref, OLD.at, OLD.body, OLD.hash, OLD.seal)
          OR {_LAST.format(what="kind")} NOT IN ('erased', 'sealed')
        BEGIN SELECT RAISE(ABORT, 'append only'); END""",
-    f"""CREATE TRIGGER no_delete BEFORE DELETE ON events
-       WHEN OLD.kind NOT IN {MOVED}
-         OR {_LAST.format(what="iif(kind = 'sealed', json_extract(body, '$.last'), 0)")} < OLD.seq
-       BEGIN SELECT RAISE(ABORT, 'append only'); END""",
+    _DELETION,
     "CREATE TABLE digests (digest BLOB NOT NULL PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 )
 _NEW = (
@@ -59,9 +60,10 @@ _NEW = (
 ) STRICT""",
     *_MOVING,
 )
-_STEPS = {  # from a version to this one; 3 had no seals of logs
+_STEPS = {  # from a version to this one; 3 had no seals of logs, and 4 no events `added`
     0: _NEW,
     3: ("DROP TRIGGER no_update", "DROP TRIGGER no_delete", *_MOVING),
+    4: ("DROP TRIGGER no_delete", _DELETION),
 }
 
 
@@ -81,12 +83,12 @@ def version(db: sqlite3.Connection) -> int:
     if "events" in tables and not db.execute(index).fetchone():
         raise InvalidInput("store", expected, "one of another program, or one that lacks an index")
     if stated > VERSION or (tables and stated not in (*_STEPS, VERSION)):
-        readable = f"tables of version 3 or {VERSION}, for evenhand {__version__}"
+        readable = f"tables of version 3 to {VERSION}, for evenhand {__version__}"
         raise InvalidInput("store", readable, f"version {stated}")
     if not tables:
         return 0
     columns = {row[1] for row in db.execute("PRAGMA table_info(events)")}
-    if stated != (VERSION if "digests" in tables else 3) or "seal" not in columns:
+    if (stated == 3) == ("digests" in tables) or "seal" not in columns:
         raise Damaged(f"the store is damaged: its tables are not those of version {stated}")
     return stated
 

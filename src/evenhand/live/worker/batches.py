@@ -116,7 +116,7 @@ def _enter(fold: Fold, events: Sequence[Event], found: Sequence[DecisionDraft], 
     """Apply decisions to a fold one by one; each gets arrays of its own, as it may wait for longer than the others."""
     for event, (context, decision, _) in zip(events, found, strict=True):
         own = Decision._make([*(z.copy() for z in decision[:14]), decision.names])
-        fold.apply(event, NewDecision(context, own, due))
+        fold.apply(event, NewDecision(context, own, due, None))
 
 
 T = TypeVar("T")

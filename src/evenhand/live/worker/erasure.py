@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from functools import partial
 from itertools import islice, takewhile
 from pathlib import Path
@@ -17,8 +17,9 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.signatures import has, value_text
 from evenhand.live.fold.cases import context_of
 from evenhand.live.fold.changes import check_line
+from evenhand.live.fold.fold import DAY
 from evenhand.live.fold.snapshots import dump
-from evenhand.live.log.events import Busy, Conflict, Event, Unknown, encode, is_erased, read, time_text
+from evenhand.live.log.events import Busy, Conflict, Event, Unknown, encode, is_erased, micros_of, read, time_text
 from evenhand.live.log.life import Life
 from evenhand.live.log.segments import segments
 from evenhand.live.log.store import (
@@ -30,15 +31,14 @@ from evenhand.live.log.store import (
     Transaction,
 )
 from evenhand.live.stores._segments import Segments, clean_segments
-from evenhand.live.worker.requests import check_text
+from evenhand.live.worker.requests import ASKEW, check_text
 from evenhand.live.worker.worker import Worker
 from evenhand.policy.corrections import forget
+from evenhand.problem.unit import unit_number
 
-MOST = 2000  # keys of one erasure, since others wait for its lock
+MOST = 2000  # keys, or units, or decisions of a transaction, since others wait for its lock
 TURN = 200  # decisions of a transaction where a date or a rule says which, since others wait for its lock
 _TIMES = 5  # times that corrections are learned which came meanwhile, before an erasure does not wait for them
-_ASKEW = 60_000_000  # microseconds by which the clock of a client may be ahead of that of the store
-DAY = 86_400 * 10**6  # microseconds
 MANY = 2_000  # decisions that are due by a rule, which do not wait until a day is over
 _LOOKS = DAY // 144  # from one look at what is due by a rule to the next
 _RETRY = DAY // 1440  # until the next try, where the store was busy
@@ -62,24 +62,55 @@ class Erasure:
         return "; ".join(found)
 
 
+class UnknownUnits(Unknown):
+    """Units that have no decision in the log.
+
+    Args:
+        message: of the error.
+        units: their names.
+    """
+
+    def __init__(self, message: str, units: Collection[str]) -> None:
+        super().__init__(message)
+        self.units = units
+
+
 def erase(
-    worker: Worker, keys: Collection[str], before: date | None, who: str, why: str, folder: Path | None = None
+    worker: Worker,
+    keys: Collection[str],
+    units: Collection[str | int],
+    before: date | None,
+    note: dict[str, str],
+    folder: Path | None = None,
 ) -> Erasure:
     """Erase decisions and clean the files of the store, and segments in a folder; see `Campaign.erase`."""
-    for field, value in (("by", who), ("why", why)):
+    for field, value in note.items():
         if value != "":
             check_line(field, value)
-    if keys and before is not None:
-        raise InvalidInput("before", "none beside keys", before)
+    refuse_several(keys, units, before)
     found = Erasure(decisions=())
     if before is not None:
-        found = _by_date(worker, before, {"by": who, "why": why})
+        found = _by_date(worker, before, note)
     elif keys:
-        found = _by_key(worker, keys, {"by": who, "why": why}, folder)
+        found = _by_key(worker, keys, note, folder)
+    elif units:
+        found = _by_unit(worker, units, note, folder)
     scrub(worker)
     if folder is not None:  # what an earlier try had not reached as well
         clean_segments(worker.store, worker.name, folder)
     return found
+
+
+def refuse_several(keys: Collection[str] | None, units: Collection[str | int] | None, before: date | None) -> None:
+    """Refuse an erasure of which two are stated.
+
+    Raises:
+        InvalidInput: a date beside keys or units, or units beside keys.
+    """
+    if before is not None and (keys or units):
+        raise InvalidInput("before", "none beside keys or units", before.isoformat())
+    if keys and units:
+        raise InvalidInput("units", "none beside keys", value_text(units))
 
 
 def time_of(text: str) -> datetime:
@@ -109,6 +140,7 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder:
         found, moved = [], list[str]()
         for key in dict.fromkeys(keys):
             event = log.find(key)
+            event = event if event is None or event.kind == "decided" else None
             old = log.moved([key]) if event is None and isinstance(log, DigestTransaction) else {}
             number = old.get(key, 0) if event is None else event.seq
             if 0 < number <= worker.fold.sealed:
@@ -126,6 +158,64 @@ def _by_key(worker: Worker, keys: Collection[str], note: dict[str, Any], folder:
         return sorted(found)
 
     return Erasure(decisions=erase_some(worker, chosen, note))
+
+
+def _by_unit(worker: Worker, units: Collection[str | int], note: dict[str, Any], folder: Path | None) -> Erasure:
+    """Erase all decisions of some units, none if one of them waits; see `Campaign.erase`."""
+    unit = worker.policy.problem.unit
+    if unit is None:
+        raise InvalidInput("units", "none, as the problem names no unit of its cases", value_text(units))
+    if isinstance(units, str) or len(units) > MOST:
+        raise InvalidInput("units", f"a list of at most {MOST:,} names", value_text(units))
+    for z in units:
+        unit_number("units", z)
+    found, last = {str(z): list[Event]() for z in units}, 0
+
+    def read_on(events: Iterable[Event]) -> None:
+        nonlocal last
+        for event in events:
+            last = event.seq
+            if event.kind == "decided" and not is_erased(event):
+                found.get(str(read(event)["case"].get(unit.name, "")), []).append(event)
+
+    def chosen(log: Transaction) -> list[Event]:
+        if worker.fold.sealed and folder is None:
+            place = segments(worker.store, worker.name)[0]
+            raise Conflict(f"some decisions are in {place}: state the folder of the segments (--segments FOLDER)")
+        read_on(log.tail(last))
+        unknown = [z for z, events in found.items() if not events]
+        if unknown:
+            told = f"no decision of the {unit.name} {', '.join(map(value_text, unknown))} in campaign {worker.name!r}"
+            raise UnknownUnits(told, unknown)
+        left = sorted(z for events in found.values() for z in events if _has_case(log, z))
+        for event in left:
+            if event.seq in worker.fold.pending:
+                told = f"of the {unit.name} {value_text(read(event)['case'][unit.name])}, waits for its outcome"
+                raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, {told}: observe or cancel it first")
+        moved = [str(z.key) for z in left[:MOST] if z.seq <= worker.fold.sealed]
+        if moved and isinstance(log, DigestRemoval):
+            log.drop(moved)
+        return left[:MOST]
+
+    reading = worker.store if folder is None else Segments(worker.store, folder)
+    try:
+        read_on(reading.scan(worker.name))  # while no lock is held, as the log may be long
+    finally:
+        if isinstance(reading, Segments):
+            reading.close_files()
+    erased = some = erase_some(worker, chosen, note)
+    while len(some) == MOST:
+        some = erase_some(worker, chosen, note)
+        erased += some
+    return Erasure(decisions=erased)
+
+
+def _has_case(log: Transaction, event: Event) -> bool:
+    """Return whether a decision still has its case, in the store or in a segment."""
+    now = log.get(event.seq)
+    if now is not None:
+        return not is_erased(now)
+    return isinstance(log, DigestTransaction) and str(event.key) in log.moved([str(event.key)])
 
 
 def _in_segment(worker: Worker, number: int, key: str, folder: Path | None) -> Event | None:
@@ -152,8 +242,8 @@ def _by_date(worker: Worker, before: date, note: dict[str, Any]) -> Erasure:
     if not isinstance(before, date):
         raise InvalidInput("before", "a date", value_text(before))
     at = before if isinstance(before, datetime) else datetime.combine(before, time())
-    end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
-    if end > worker.one(lambda log: log.now) + _ASKEW:  # a mistyped date would erase all
+    end = micros_of(at)
+    if end > worker.one(lambda log: log.now) + ASKEW:  # a mistyped date would erase all
         raise InvalidInput(
             "before", "a date or time in the past, as a later one would erase everything", before.isoformat()
         )

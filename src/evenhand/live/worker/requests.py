@@ -13,18 +13,19 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import has, value_text
+from evenhand.live.fold.attribution import Attribution, decision_at, number_of, refuse_amounts
 from evenhand.live.fold.cases import Case, Encoder, RangeEncoder, context_of, refuse
 from evenhand.live.fold.changes import Ask, refuse_unerasable
 from evenhand.live.fold.first_event import refuse_no_fallback
-from evenhand.live.fold.fold import Earlier, NewDecision
+from evenhand.live.fold.fold import Earlier, NewDecision, window_of
 from evenhand.live.fold.limits import refuse_late, refuse_soft
 from evenhand.live.fold.phases import policies
-from evenhand.live.log.events import Conflict, Event, Unknown, encode, is_erased, read
+from evenhand.live.log.events import Conflict, Event, Unknown, encode, is_erased, read, time_text
 from evenhand.live.log.ids import Ids
 from evenhand.live.log.packing import chances, known_outcomes, pack, preferred_action, split
 from evenhand.live.log.replies import Reply, reply
 from evenhand.live.log.segments import moved_error
-from evenhand.live.log.store import DigestTransaction, Transaction
+from evenhand.live.log.store import DigestTransaction, Transaction, digest_of
 from evenhand.live.worker.worker import Worker
 from evenhand.policy import checks, outcome_names as named
 from evenhand.policy.outcome_names import refuse_undeclared
@@ -49,6 +50,7 @@ def warnings_of(encoder: Encoder, problem: Problem, body: Mapping[str, Any], at:
 
 
 Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
+ASKEW = 60_000_000  # microseconds by which the clock of a client may be ahead of that of the store
 _LONGEST = 200  # characters of a key or a name
 _TEXT, _KINDS, _LARGE = frozenset((str,)), frozenset((str, bool, int, float)), 1e300
 
@@ -113,12 +115,16 @@ class Verbs:
         fold = self.worker.fold
         refuse_late(self.worker.name, fold, context)
         decision = fold.decide(context)
-        due = self.due
         body = self.body(plain, context, decision, chances(fold.state))
         body |= {"late": 1} if decision.counted[0] and fold.is_late(context) else {}
         stays, own = (encode(part) for part in split(body))
         event = self.worker.enter(
-            self.log, "decided", stays, key=key, own=own, made=NewDecision(context, decision, due)
+            self.log,
+            "decided",
+            stays,
+            key=key,
+            own=own,
+            made=NewDecision(context, decision, self.due, body.get("unit")),
         )
         return self.reply(event, body)
 
@@ -149,7 +155,7 @@ class Verbs:
     @property
     def due(self) -> int:
         """When the outcomes of what is decided now are overdue, in microseconds."""
-        return self.log.now + int(self.worker.fold.life.patience * 1e6)
+        return self.log.now + window_of(self.worker.policy.problem) + int(self.worker.fold.life.patience * 1e6)
 
     def body(
         self, plain: dict[str, Any], context: Context, decision: Decision, chances: dict[str, Any]
@@ -158,6 +164,8 @@ class Verbs:
         body = {**plain, "by": self.worker.mark, "due": self.due, **pack(decision), **chances}
         body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
         problem, choice = self.worker.policy.problem, self.worker.policy.choice
+        if context.unit is not None and (window := window_of(problem)):
+            body |= {"unit": int(context.unit[0]), "until": self.log.now + window}
         return body | preferred_action(choice, chances, len(problem.actions)) | known_outcomes(decision, problem)
 
     def number(self, decision: int | str) -> int:
@@ -202,9 +210,35 @@ class Verbs:
         self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True
 
+    def observe_unit(self, unit: str | int, outcomes: Mapping[str, float], key: str, at: int | None) -> Attribution:
+        """See `Campaign.observe_unit`; `at` is in microseconds since 1970."""
+        problem, fold = self.worker.policy.problem, self.worker.fold
+        number = number_of(problem, unit)
+        check_text("key", key)
+        refuse_amounts(problem, outcomes)
+        if at is not None and at > self.log.now + ASKEW:
+            raise InvalidInput("at", "a time in the past", time_text(at))
+        plain, digest = (
+            _plain({"y": outcomes}, "names and finite numbers"),
+            f"added {digest_of(self.worker.name, key).hex()}",
+        )
+        old = self.log.find(digest)
+        if old is not None and old.ref is not None:
+            if read(old)["y"] != plain["y"] or fold.pending.unit(old.ref) not in (None, number):
+                raise Conflict(f"key {value_text(key)} was used for another event of a unit")
+            return Attribution(self.ids.of(old.ref), new=False)
+        ref = decision_at(fold, self.log, number, min(at or self.log.now, self.log.now))
+        if ref is None or self._find_moved(digest):
+            return Attribution(None, new=False)
+        self.worker.enter(self.log, "added", encode(plain), ref=ref, key=digest)
+        return Attribution(self.ids.of(ref), new=True)
+
     def cancel(self, decision: int | str) -> bool:
         """See `Campaign.cancel`."""
         ref = self.number(decision)
+        if self.worker.fold.pending.unit(ref) is not None and self.log.about(ref):
+            told = "has outcomes of its unit, which add up: observe what it brought instead"
+            raise Conflict(f"decision {self.ids.of(ref)} {told}")
         if not self._waits(ref):
             before = self._earlier(ref).settled
             if before is None:
@@ -378,7 +412,7 @@ def lookup(verbs: Verbs, decision: int | str) -> dict[str, Any]:
     number = verbs.number(decision)
     event, worker, ids = verbs.decision_event(number), verbs.worker, verbs.ids
     body, about, actions = read(event), verbs.log.about(number), worker.policy.problem.actions
-    last = [e for e in about if e.kind in ("observed", "revised")]
+    last, ends = [e for e in about if e.kind in ("observed", "revised")], [e for e in about if e.kind != "added"]
     return {
         **reply(event, body, actions, ids).to_dict(),
         "policy": policies(worker.store, worker.name).get(body["by"]),
@@ -388,8 +422,8 @@ def lookup(verbs: Verbs, decision: int | str) -> dict[str, Any]:
         "outcomes": read(last[-1])["y"] if last else None,
         "state": "erased"
         if is_erased(event)
-        else about[-1].kind
-        if about
+        else ends[-1].kind
+        if ends
         else "waiting"
         if body["n"]
         else "played nothing",

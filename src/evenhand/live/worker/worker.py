@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.signatures import has
+from evenhand.live.fold.attribution import total
 from evenhand.live.fold.cases import Encoder, Teacher
 from evenhand.live.fold.corrections import Books, CorrectionFold, SwitchFold, is_due
 from evenhand.live.fold.first_event import Terms
@@ -379,7 +380,10 @@ class Worker:
             ref = self.fold.pending.overdue(log.now)
             if ref is None:
                 break
-            self.enter(log, "expired", self.fold.expiry(), ref=ref)
+            if self.fold.pending.unit(ref) is None:
+                self.enter(log, "expired", self.fold.expiry(), ref=ref)
+            else:
+                self.enter(log, "observed", total(self.fold, log, ref), ref=ref)
 
     def _fold_log(self, log: Transaction | None = None) -> Fold:
         """Fold all events, or those that a transaction sees, starting from a snapshot if there is one."""
