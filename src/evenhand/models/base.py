@@ -132,18 +132,18 @@ def reads_packed(model: object) -> bool:
     return getattr(model, "reads_packed", False) or bool(inside and all(map(reads_packed, inside)))
 
 
-def refuse_dense(model: object, feature: str) -> None:
-    """Refuse a model that reads dense rows where a feature is hashed.
+def refuse_dense(model: object, field: str = "model") -> None:
+    """Refuse a model that reads dense rows where features are hashed.
 
     Raises:
         InvalidInput: it names the models that can read such rows.
     """
     if not reads_packed(model):
         parts = exports("evenhand.models").values()
-        able = [z.__name__ for z in parts if getattr(z, "reads_packed", None) is True and z.__name__ != "NullModel"]
+        able = [z.__name__ for z in parts if hasattr(z, "packed")]
         named = f", such as {' or '.join(able)}" if able else ""
-        expected = f"one that reads packed rows{named}, as the feature {feature!r} is hashed"
-        raise InvalidInput("model", expected, type(model).__name__)
+        got = model.__name__ if isinstance(model, type) else type(model).__name__
+        raise InvalidInput(field, f"one that reads packed rows{named}, as features are hashed", got)
 
 
 def fades(model: Model) -> bool:

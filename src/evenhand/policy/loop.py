@@ -29,7 +29,6 @@ from evenhand.policy.shares import ShareBooks
 from evenhand.policy.state import PolicyState
 from evenhand.policy.units import UnitBooks
 from evenhand.problem.actions import present
-from evenhand.problem.hashing import is_hashed
 from evenhand.problem.problem import Problem
 
 _UNNUMBERED = np.full(3, -1)
@@ -255,7 +254,7 @@ def refuse_misfits(problem: Problem, model: Model, goals: tuple[Goal, ...], choi
         mend = f"give it n_outcomes={len(problem.learned)}, or leave the model out"
         raise InvalidInput("model", f"one of {problem.learned}", f"one of {model.n_outcomes} outcomes: {mend}")
     if problem.packed is not None:
-        refuse_dense(model, next(h.name for h in problem.features if is_hashed(h)))
+        refuse_dense(model)
     if choice.n_plays != problem.n_plays:
         expected = f"one that plays {problem.n_plays} candidates, as problem.n_plays says"
         raise InvalidInput("choice", expected, f"{type(choice).__name__}, which plays {choice.n_plays}")

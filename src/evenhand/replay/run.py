@@ -21,6 +21,7 @@ from evenhand.logs.log import Source, read_replayed, read_rows
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.settings import BLIND, recipes, systems
 from evenhand.logs.spec import Spec
+from evenhand.models.base import refuse_dense
 from evenhand.policy.batch import compile_ahead
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import as_rated
@@ -117,10 +118,10 @@ def replay_files(
         spec = replace(spec, settings=settings)
     read = read_rows(log_path, spec)
     spec, problem, log = read.spec, read.problem, read.environment(shuffles=runs.replicas)
-    policies = systems(problem, spec.settings, log.n_features)
+    policies = systems(problem, spec.settings, read.n_features)
     refuse_features(policies[0], spec, log)
     if own is not None:
-        policies.insert(0, check_name(own(problem, spec.settings, log.n_features), [p.name for p in policies]))
+        policies.insert(0, check_name(own(problem, spec.settings, read.n_features), [p.name for p in policies]))
         refuse_features(policies[0], spec, log)
     refuse_misfit(read.name, spec, problem, read.encoded)
     found = run_all([(p.name, p) for p in policies], log, runs, how)
@@ -150,6 +151,8 @@ def refuse_features(policy: Policy, spec: Spec, log: Logged) -> None:
     Raises:
         InvalidInput: it has another one.
     """
+    if spec.hashing:
+        refuse_dense(policy.model, "policy.model")
     if policy.model.n_features != log.n_features:
         expected = f"one of {log.n_features} features, as the log has"
         raise InvalidInput("policy.model", expected, f"{spec.settings.model} of {policy.model.n_features}")
@@ -232,9 +235,9 @@ def replay_several(
         for rate, at in specs:
             problem = at.problem(levels)
             if isinstance(part, str):
-                policy = replace(settings.build(problem, log.n_features), name=part)
+                policy = replace(settings.build(problem, read.n_features), name=part)
             else:
-                policy = check_name(part(problem, settings, log.n_features), taken)
+                policy = check_name(part(problem, settings, read.n_features), taken)
             refuse_features(policy, replace(at, settings=settings), log)
             cells.append((policy.name, rate, policy))
         taken.append(policy.name)

@@ -192,7 +192,8 @@ def _case(campaign: Campaign) -> Schema:
         scales = {name: (scale.low, scale.high) for name, scale in units.numeric.items()}
         names = {name: _usual(*scales[name]) if name in scales else {"type": "number"} for name in spec.numeric}
         names |= {name: {"type": "string", "description": "a date, such as 2026-11-23"} for name in spec.dates}
-        names |= {name: _usually_one_of(units.levels.get(name, ())) for name in spec.categorical}
+        named = ((name, units.levels.get(name, ())) for name in spec.categorical)
+        names |= {name: _usually_one_of(levels) if levels else _A_LEVEL for name, levels in named}
         names |= {name: {"type": "number"} for name in spec.known_columns}
         of = {g.name: g.names for g in problem.groups}
         names |= {g.column: _one_of(of[name]) for name, g in spec.groups.items() if name in of}
