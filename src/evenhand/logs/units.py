@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -394,6 +394,11 @@ class Features:
             found = self._coding.column(place, numeric, text) if place else np.ones(len(some))
             return found.astype(float, copy=False)
         return self._coding.table(len(some), numeric, text)[:, place]
+
+    @property
+    def exact(self) -> Features:
+        """The features without those that are hashed."""
+        return Features(replace(self._coding, hashed=()), self._columns, len(self))
 
     def of(self, rows: Rows) -> Features:
         """Return the features of some rows."""
