@@ -176,7 +176,7 @@ class Units:
     @cached_property
     def indicated(self) -> tuple[str, ...]:
         """The numeric columns with an indicator of missing values."""
-        return tuple(column for column in self.missing if column not in self.levels)
+        return tuple(column for column in self.missing if column not in self.texts)
 
     @property
     def of_column(self) -> dict[str, list[int]]:

@@ -22,6 +22,7 @@ Schema = dict[str, Any]
 # Printable characters and spaces, as ECMA-262 has them.
 TEXT = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^ *[^\p{C}\p{Z}](?:[^\p{C}\p{Z}]| )*$"}
 KEY = {**TEXT, "pattern": r"^[^\u0000]+$"}
+_A_TEXT = {"type": "string", "examples": ["some words"]}
 _A_LEVEL = {"type": ["string", "integer"], "examples": ["any"]}  # of a feature whose levels are hashed
 _KEY_OF_EXAMPLES = "order-17"
 _NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
@@ -194,6 +195,7 @@ def _case(campaign: Campaign) -> Schema:
         names |= {name: {"type": "string", "description": "a date, such as 2026-11-23"} for name in spec.dates}
         named = ((name, units.levels.get(name, ())) for name in spec.categorical)
         names |= {name: _usually_one_of(levels) if levels else _A_LEVEL for name, levels in named}
+        names |= dict.fromkeys(spec.texts, _A_TEXT)
         names |= {name: {"type": "number"} for name in spec.known_columns}
         of = {g.name: g.names for g in problem.groups}
         names |= {g.column: _one_of(of[name]) for name, g in spec.groups.items() if name in of}
@@ -210,7 +212,7 @@ def _feature(feature: object) -> Schema:
     if isinstance(feature, Numeric):
         return _usual(feature.low, feature.high)
     if isinstance(feature, Hashed):
-        return {"type": "string", "examples": ["some words"]}
+        return _A_TEXT
     if is_hashed(feature):
         return _A_LEVEL
     if isinstance(feature, Categorical):
