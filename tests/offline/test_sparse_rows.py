@@ -1,4 +1,4 @@
-"""Values by logs whose features are hashed: models of outcomes read sparse rows, and what reads dense ones is refused."""
+"""Values by logs with hashed features: models of outcomes read sparse rows; what reads dense ones is refused."""
 
 import csv
 

@@ -1,5 +1,7 @@
 """Logs with columns of very many names, texts and crosses: packed rows, replays, and what is refused."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -20,14 +22,14 @@ def test_a_row_of_a_log_is_packed_by_hand(tmp_path):
     """1, age, the rarer device, then 64 columns of sites, 32 of sites by device, and 64 of words."""
     log = read_log(*wide.write(tmp_path))
     assert log.n_features == Packed(columns=3 + 64 + 32 + 64, pairs=1 + 1 + 1 + 1 + 1 + 8)
-    age, device, site, query, *_ = wide.rows(600)[7]
+    _, device, site, query, *_ = wide.rows(600)[7]
     dense = np.zeros(163)
     dense[0], dense[1] = 1.0, log.encoded.units[:, 1][7]
     dense[2] = device == log.encoded.coding.levels["device"][1]
     dense[3 + bucket("site", site, 64)] = 1.0
     dense[67 + bucket("site x device", f"{site}\x1f{device}", 32)] = 1.0
     words = query.split()
-    found = {bucket("query", z, 64) for z in [*words, *map(" ".join, zip(words, words[1:], strict=False))]}
+    found = {bucket("query", z, 64) for z in [*words, *map(" ".join, pairwise(words))]}
     dense[[99 + column for column in found]] = 1.0 / np.sqrt(max(len(found), 1))
     assert unpack(log.encoded.units[7], 163).tolist() == dense.tolist()
 

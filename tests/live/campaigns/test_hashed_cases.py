@@ -12,9 +12,7 @@ from evenhand.logs.log import read_log
 from tests import hashed, wide
 
 CASE = {"age": 30, "device": "phone", "site": "new.com", "query": "red shoes"}
-STATED = wide.PROBLEM.replace(
-    "[action]", 'ranges = { age = [20, 60] }\nlevels = { device = ["phone", "tv"] }\n[action]'
-)
+RANGES = 'ranges = { age = [20, 60] }\nlevels = { device = ["phone", "tv"] }\n'
 
 
 @pytest.fixture
@@ -42,7 +40,7 @@ def test_a_campaign_is_opened_again_with_the_same_columns(campaign, tmp_path):
 
 
 def test_a_file_with_ranges_and_levels_needs_no_log_for_hashed_columns(tmp_path):
-    _, problem = wide.write(tmp_path, problem=STATED)
+    _, problem = wide.write(tmp_path, problem=wide.PROBLEM.replace("[action]", f"{RANGES}[action]"))
     campaign = open_campaign(f"sqlite:///{tmp_path / 'log.db'}", "ads", problem)
     assert campaign.decide(CASE, key="1").action in ("none", "shoes")
     origins = campaign.encoder.origins[0]
