@@ -1,5 +1,6 @@
 """Logs with columns of very many names, texts and crosses: packed rows, replays, and what is refused."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,9 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.core.packed import Packed, unpack
 from evenhand.logs.columns import Names, Packed as Held
+from evenhand.logs.draft import draft
 from evenhand.logs.log import read_log
+from evenhand.logs.problem_file import parse
 from evenhand.logs.units import Units
 from evenhand.problem.hashing import bucket
 from tests import wide
@@ -111,3 +114,19 @@ def test_texts_of_very_different_lengths_are_held_in_few_bytes():
     assert held._texts["query"].dtype.itemsize < 100
     assert held["query"].tolist() == texts
     assert held.names("query", np.array([999])).text(0) == texts[-1]
+
+
+def test_a_draft_proposes_to_hash_what_has_too_many_names(tmp_path):
+    """In lines that are read once their first sign is taken off; texts are told apart by their words."""
+    log, _ = wide.write(tmp_path, count=900)
+    header, *rows = log.read_text().splitlines()
+    log.write_text(
+        "\n".join([header, *(re.sub(r",(none|shoes),", rf" no {i % 200},\1,", z) for i, z in enumerate(rows))])
+    )
+    text = draft(log).text
+    assert "# hashed = { site = 262144 }" in text
+    assert "# texts = { query = { words = 2 } }" in text
+    features = re.sub("# (hashed|texts) =", r"\1 =", text).partition("[features]")[2].partition("[action]")[0]
+    opened = wide.PROBLEM.partition("[features]")[0] + "[features]" + features + wide.PROBLEM.partition("[action]")[2]
+    spec = parse(opened.replace('column = "ad"', '[action]\ncolumn = "ad"').replace(', "ad"]', "]"), "problem.toml")
+    assert [h.name for h in spec.hashing] == ["site", "query"]

@@ -8,7 +8,6 @@ from inspect import signature
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
-from scipy.sparse import issparse
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import scikit_learn
@@ -17,7 +16,7 @@ from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.logs.units import Features
-from evenhand.offline.sparse_rows import SparseRows, sparse_ridge
+from evenhand.offline.sparse_rows import SparseRows, is_sparse, sparse_ridge
 
 _OF_SUMS = ("fit", "predict", "fit_sums")
 PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
@@ -180,7 +179,7 @@ def _expected_of(rows: int) -> str:
 
 
 def _fitted(model: Any, x: Floats, y: Floats, weights: Floats | None) -> Any:
-    if issparse(x) and type(model).fit not in (RidgeByErrors.fit, Logistic.fit):
+    if is_sparse(x) and type(model).fit not in (RidgeByErrors.fit, Logistic.fit):
         return _fitted_sparse(model, x, y, weights)
     if weights is None:
         return model.fit(x, y)
@@ -367,7 +366,7 @@ class RidgeByErrors:
 
     def fit(self, x: Floats, y: Floats, sample_weight: Floats | None = None) -> RidgeByErrors:
         """Fit the coefficients, by weights of rows if there are any, `(N,n),(N),(N)->`; rows may be sparse."""
-        if issparse(x):
+        if is_sparse(x):
             self.coefficients, self.penalty = sparse_ridge(x, y, sample_weight)
         else:
             self.fit_sums(Sums.of(x, y, sample_weight))

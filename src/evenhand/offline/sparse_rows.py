@@ -6,8 +6,6 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
-from scipy.sparse import csr_matrix, vstack
-from scipy.sparse.linalg import LinearOperator, cg
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
@@ -47,6 +45,8 @@ class SparseRows:
 
     @cached_property
     def _whole(self) -> Any:
+        from scipy.sparse import vstack
+
         starts = range(0, len(self), _AT_ONCE)
         parts = [sparse(self._features[start : start + _AT_ONCE], self.shape[1]) for start in starts]
         return vstack(parts, format="csr")
@@ -59,12 +59,19 @@ def read_by_models(features: Any, coding: Units | None) -> Any:
     return features
 
 
+def is_sparse(x: object) -> bool:
+    """Return whether rows are a sparse matrix of scipy, or a sparse array."""
+    return hasattr(x, "tocsr")
+
+
 def sparse(rows: Floats, columns: int) -> Any:
     """Return packed rows as a sparse matrix, `(N,2k)->(N,d)`.
 
     >>> sparse(np.array([[0.0, 1.0, 2.0, 0.5, 0.0, 0.0]]), 4).toarray().tolist()
     [[1.0, 0.0, 0.5, 0.0]]
     """
+    from scipy.sparse import csr_matrix
+
     index, value = rows[:, ::2], rows[:, 1::2]
     used = value != 0.0
     ends = np.concatenate([[0], used.sum(1).cumsum()])
@@ -93,6 +100,8 @@ def sparse_ridge(x: Any, y: Floats, weights: Floats | None) -> tuple[Floats, flo
 
 def _solved(x: Any, y: Floats, weights: Floats, penalty: float, start: Floats) -> Floats:
     """Solve the normal equations by conjugate gradients, from a guess, each column in units of its own size."""
+    from scipy.sparse.linalg import LinearOperator, cg
+
     shrunk = np.full(x.shape[1], penalty)
     shrunk[0] = 0.0
     across = x.T.tocsr()

@@ -73,6 +73,16 @@ def bucket(name: str, text: str, columns: int) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") % columns
 
 
+@lru_cache(maxsize=2**12)
+def _tokens(text: str, most: int) -> tuple[str, ...]:
+    """Return the different words of a text, then its runs of two words and more, up to the most."""
+    words = _WORD.findall(text.casefold())
+    found = dict.fromkeys(words)
+    for n in range(2, most + 1):
+        found |= dict.fromkeys(map(" ".join, zip(*(words[i:] for i in range(n)), strict=False)))
+    return tuple(found)
+
+
 def level_text(name: str, value: object) -> str:
     """Return a level as a text; a whole number counts as its text.
 
@@ -137,9 +147,7 @@ class Hashed:
 
     def tokens(self, text: str) -> tuple[str, ...]:
         """Return the different words of a text in their order, then the pairs and longer runs of words."""
-        found = _WORD.findall(text.casefold())
-        runs = (found[i : i + n] for n in range(1, self.words + 1) for i in range(len(found) - n + 1))
-        return tuple(dict.fromkeys(map(" ".join, runs)))
+        return _tokens(text, self.words)
 
     def buckets(self, *values: object) -> tuple[int, ...]:
         (value,) = values

@@ -67,8 +67,9 @@ class Packing:
             at += 2
         for h, start in zip(self.hashed, self._starts, strict=False):
             found = h.buckets(*[case[name] for name in h.reads])
-            for i, column in enumerate(found):
-                row[at + 2 * i], row[at + 2 * i + 1] = start + column, 1.0 / math.sqrt(len(found))
+            end, count = at + 2 * len(found), len(found)
+            row[at:end:2] = [start + column for column in found]
+            row[at + 1 : end : 2] = [1.0 / math.sqrt(count)] * count if found else []
             at += 2 * h.at_most
         return np.array(row)
 
