@@ -120,9 +120,8 @@ def test_a_draft_proposes_to_hash_what_has_too_many_names(tmp_path):
     """In lines that are read once their first sign is taken off; texts are told apart by their words."""
     log, _ = wide.write(tmp_path, count=900)
     header, *rows = log.read_text().splitlines()
-    log.write_text(
-        "\n".join([header, *(re.sub(r",(none|shoes),", rf" no {i % 200},\1,", z) for i, z in enumerate(rows))])
-    )
+    many = (re.sub(r",(none|shoes),", rf" no {i % 200},\1,", row) for i, row in enumerate(rows))
+    log.write_text("\n".join([header, *many]))
     text = draft(log).text
     assert "# hashed = { site = 262144 }" in text
     assert "# texts = { query = { words = 2 } }" in text

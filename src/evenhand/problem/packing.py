@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.packed import Packed
-from evenhand.core.types import Floats, Ints, Places
+from evenhand.core.types import Floats, Places
 from evenhand.problem.hashing import Hashing
 
 
@@ -110,9 +110,3 @@ def table(feature: Hashing, columns: Sequence[Sequence[object]]) -> Places:
         own = feature.buckets(*values)
         found[i, : len(own)] = own
     return found[codes] if len(codes) > len(places) else found
-
-
-def pairs_as_numbers(pairs: Ints) -> Ints:
-    """Return the places of indices and values in rows, of pairs of these numbers; -1 stays, `(...,k)->(...,2k)`."""
-    both = np.stack([2 * pairs, 2 * pairs + 1], -1).reshape(*pairs.shape[:-1], -1)
-    return np.where(np.repeat(pairs, 2, -1) < 0, -1, both)
