@@ -106,8 +106,8 @@ def test_a_cross_alone_states_what_it_reads():
 
 def test_models_of_dense_rows_are_refused_where_the_policy_is_made():
     problem = shop()
-    for model in (eh.PerAction.of(problem), eh.Ridge(n_features=problem.n_features)):
-        with pytest.raises(InvalidInput, match=r"packed rows.*the feature 'site' is hashed"):
+    for model in (eh.PerAction.of(problem, eh.BayesianRidge), eh.Ridge(n_features=problem.n_features)):
+        with pytest.raises(InvalidInput, match=r"packed rows.*as features are hashed"):
             eh.ucb(problem, model)
     assert eh.uniform(problem, problem.n_features).encode(CASE).features.shape == (1, 2, 22)
 
