@@ -164,7 +164,8 @@ class Settings:
             InvalidInput: an argument has the wrong type or is out of its range, or the model cannot predict an outcome.
         """
         if self.model == "advised":
-            return advised(problem, n_features)
+            made = advised(problem, n_features)
+            return _by_action(made, problem) if isinstance(n_features, Packed) else made
         packed = n_features if isinstance(n_features, Packed) else None
         part, values = self.model_part, dict(self.model_arguments)
         known = arguments(part)
@@ -176,9 +177,8 @@ class Settings:
         if not parts:
             made = build(part, "policy.model", values, given | {"n_outcomes": len(problem.learned)})
             parts = [made] * (len(problem.learned) if made.n_outcomes == 1 else 1)
-        if packed is not None:
-            parts = [PerAction(inner=part, actions=len(problem.actions)) for part in parts]
-        return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
+        made = parts[0] if len(parts) == 1 else Stacked(tuple(parts))
+        return made if packed is None else _by_action(made, problem)
 
     def _parts(self, problem: Problem, part: Any, values: dict[str, Any], given: dict[str, Any]) -> Iterator[Model]:
         """Yield a model per outcome, so a missing outcome does not delay others; none if `width` is not a number."""
@@ -196,6 +196,13 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Convert the settings to their form in `results.json`."""
         return {"name": self.name, **self.arguments, "model": {"name": self.model, **self.model_arguments}}
+
+
+def _by_action(model: Model, problem: Problem) -> Model:
+    """Return a model, or each of those that are stacked, with coefficients of its own for every action."""
+    parts = model.parts if isinstance(model, Stacked) else (model,)
+    own = tuple(PerAction(inner=part, actions=len(problem.actions)) for part in parts)
+    return own[0] if len(own) == 1 else Stacked(own)
 
 
 def writable(part: Any, given: tuple[str, ...]) -> tuple[str, ...]:
