@@ -60,6 +60,16 @@ def test_many_cases_have_the_bits_of_each_alone():
     assert np.abs(one[0][0, 0, 1:].reshape(-1, 2)[4:10]).max() == 0.0  # without words: unused pairs
 
 
+def test_blocks_may_reach_beyond_whole_numbers_of_32_bits():
+    """Of three features of 2^30 columns, where only rows are made."""
+    problem = shop(features=tuple(eh.Categorical(name, hashed=2**30) for name in "abc"))
+    policy = eh.uniform(problem, problem.n_features)
+    case = dict.fromkeys("abc", "level")
+    one = policy.encode(case).features[0, 0]
+    assert np.array_equal(policy._assembly.encoder.stacked([case]).features[0, 0], one)
+    assert one[::2].tolist() == [0.0, *(1 + i * 2**30 + bucket(name, "level", 2**30) for i, name in enumerate("abc"))]
+
+
 def test_what_a_text_has_too_much_of_is_out_of_range():
     query = eh.Hashed("query", hashed=32, at_most=3)
     assert [query.outside(text) for text in ("a b c", "a b c c", "a b c d")] == [False, False, True]

@@ -75,7 +75,7 @@ def sparse(rows: Floats, columns: int) -> Any:
     index, value = rows[:, ::2], rows[:, 1::2]
     used = value != 0.0
     ends = np.concatenate([[0], used.sum(1).cumsum()])
-    return csr_matrix((value[used], index[used].astype(np.int32), ends), shape=(len(rows), columns))
+    return csr_matrix((value[used], index[used].astype(np.int64), ends), shape=(len(rows), columns))
 
 
 def sparse_ridge(x: Any, y: Floats, weights: Floats | None) -> tuple[Floats, float]:

@@ -90,7 +90,7 @@ class Packing:
             at += 1
         for h, first, found in zip(self.hashed, self._starts, buckets, strict=False):
             there, mine = found >= 0, slice(at, at + h.at_most)
-            index[:, mine] = np.where(there, first + found, 0)
+            index[:, mine] = np.where(there, found + float(first), 0.0)
             value[:, mine] = np.where(there, 1.0 / np.sqrt(np.maximum(there.sum(1), 1))[:, None], 0.0)
             at += h.at_most
         return np.stack([index, value], 2).reshape(len(exact), 2 * self.size.pairs)
