@@ -50,8 +50,10 @@ NAMES = {
     "problem": (
         "Budget",
         "Categorical",
+        "Cross",
         "Floor",
         "Groups",
+        "Hashed",
         "Holdout",
         "Numeric",
         "Outcome",

@@ -32,8 +32,10 @@ from evenhand.policy import Policy as Policy
 from evenhand.problem import (
     Budget as Budget,
     Categorical as Categorical,
+    Cross as Cross,
     Floor as Floor,
     Groups as Groups,
+    Hashed as Hashed,
     Holdout as Holdout,
     Numeric as Numeric,
     Outcome as Outcome,

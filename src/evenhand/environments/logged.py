@@ -22,13 +22,15 @@ from evenhand.problem.problem import Problem
 
 
 @kernel
-def _features(units: Floats, layout: Ints, rows: Ints) -> Floats:
+def _features(units: Floats, layout: Ints, rows: Ints, numbered: bool) -> Floats:
     x = np.zeros((len(rows), layout.shape[0], layout.shape[1]))
     for r in range(len(rows)):
         for a in range(layout.shape[0]):
             for j in range(layout.shape[1]):
                 if layout[a, j] >= 0:
                     x[r, a, j] = units[rows[r], layout[a, j]]
+            if numbered:
+                x[r, a, 0] = a
     return x
 
 
@@ -47,6 +49,7 @@ class _LoggedView(NamedTuple):
     ends: Ints
     units: Floats
     layout: Ints
+    numbered: bool
     known: Floats
     by_row: bool  # whether known outcomes are of every row, or declared
     groups: Ints
@@ -70,7 +73,7 @@ class _LoggedView(NamedTuple):
                 for a in range(known.shape[1]):
                     for m in range(known.shape[2]):
                         known[r, a, m] = self.known[rows[r], a, m]
-        return Context(_features(self.units, self.layout, rows), known, groups, self.offered, None), rows
+        return Context(_features(self.units, self.layout, rows, self.numbered), known, groups, self.offered, None), rows
 
     @kernel
     def respond(self, step: int, c: Context, rows: Ints, d: Decision) -> tuple[Floats, Bools, Floats]:
@@ -131,7 +134,7 @@ class LoggedWorld:
 
     def context(self, step: int) -> Context:
         rows = self._row(step)
-        x = _features(self._log.units, self._log.layout, rows)
+        x = _features(self._log.units, self._log.layout, rows, self._log.numbered)
         known = self._declared if self._log.known is None else self._log.known[rows]
         time = None if self._log.time is None else self._log.time[rows]
         unit = None if self._units is None else self._units[min(step, len(self._units) - 1)]
@@ -170,6 +173,7 @@ class LoggedWorld:
             ends=self._ends,
             units=read(log.units, float),
             layout=read(log.layout, np.int64),
+            numbered=log.numbered,
             known=read(self._declared if log.known is None else log.known, float),
             by_row=log.known is not None,
             groups=read(log.groups, np.int64),
@@ -270,6 +274,7 @@ class Logged:
         clusters: `(N)` the numbers, from 0 on, of the clusters to which rows belong, such as those of a customer, by
             which logs are resampled; by default each row is one.
         shuffles: replicas numbered from here on read bootstrap resamples; None means that all read permutations.
+        numbered: whether the first feature of an action is its number, whatever the layout says; see `PerAction`.
         orders: how many replicas, one after the other, read the same resample.
 
     Raises:
@@ -299,6 +304,7 @@ class Logged:
     clusters: Ints | None = None
     shuffles: int | None = None
     orders: int = 1
+    numbered: bool = False
 
     def __post_init__(self) -> None:
         n, problem = len(self.actions), self.problem

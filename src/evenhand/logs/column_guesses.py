@@ -23,6 +23,7 @@ _COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
 _FRACTION = re.compile(r"[-+]?\d+\.\d+( ?%)?")
 _WHOLE = re.compile(r"[-+]*\d+(\.0+)?")
 UNCLEAR = "unclear"
+MANY = f"it has more than {MOST_LEVELS} names"
 MOST_ACTIONS = 100
 LISTED = ("action", "probability", "held out")  # what a list has beside the columns of its cases
 FORESEEN = "expected "  # and the name of an outcome
@@ -112,6 +113,11 @@ class Look(NamedTuple):
     def words(self) -> list[str]:
         """The words of its name, in lower case and without accents."""
         return words_of(self.name)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether most of its values are several words, as those of queries or titles are."""
+        return 2 * sum(len(value.split()) > 1 for value in self.values) > len(self.values)
 
     @property
     def differs(self) -> bool:
@@ -392,4 +398,4 @@ def _no_names(column: Look) -> str:
             "its numbers have units, separators of thousands, or the sign of percentages in some rows alone: write "
             "1850.38, or 1850,38 in a log with decimal commas"
         )
-    return f"it has more than {MOST_LEVELS} names" if many else ""
+    return MANY if many else ""

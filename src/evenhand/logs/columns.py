@@ -317,6 +317,7 @@ def plain(value: float) -> str:
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
+_WIDE = 10**6  # letters of all texts
 _KINDS = (np.int8, np.int16, np.float32)
 Rows = Ints | Bools | slice
 
@@ -333,7 +334,7 @@ class Packed(Mapping[str, Any]):
     """
 
     def __init__(self, each: Mapping[str, NDArray[Any] | Names]) -> None:
-        self._texts = {name: np.array(column.values) for name, column in each.items() if isinstance(column, Names)}
+        self._texts = {name: _held(column.values) for name, column in each.items() if isinstance(column, Names)}
         self._held = {name: _codes(z) if isinstance(z, Names) else narrow(z) for name, z in each.items()}
 
     def __getitem__(self, name: str) -> Floats | Texts:
@@ -364,6 +365,13 @@ class Packed(Mapping[str, Any]):
     def size(self) -> int:
         """The bytes of all rows."""
         return sum(held.nbytes for held in self._held.values())
+
+
+def _held(values: Sequence[str]) -> NDArray[Any]:
+    """Hold texts, each in the bytes of the longest, or in its own where a long one would make that far more."""
+    longest, total = max(map(len, values), default=0), sum(map(len, values))
+    wide = len(values) * longest > _WIDE + 2 * total
+    return np.array(values, np.dtypes.StringDType()) if wide else np.array(values)
 
 
 def _codes(names: Names) -> NDArray[Any]:

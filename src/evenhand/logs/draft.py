@@ -18,13 +18,14 @@ from evenhand.logs.bad_rows import FEW
 from evenhand.logs.checks.balance import chance, drawn_by, stated_under, unbalanced
 from evenhand.logs.checks.overlap import FEW as FEW_ROWS
 from evenhand.logs.checks.repeats import is_owner, repeats
-from evenhand.logs.column_guesses import UNCLEAR, Guess, Look, Looks, guess, looks, yes_no
+from evenhand.logs.column_guesses import MANY, UNCLEAR, Guess, Look, Looks, guess, looks, yes_no
 from evenhand.logs.columns import POINT, Columns, Marks, plain
 from evenhand.logs.dates import short
 from evenhand.logs.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.logs.reading import MARK, Form
 from evenhand.logs.sources import Given, table_of
 from evenhand.logs.vowpal_wabbit import VowpalWabbit
+from evenhand.problem.hashing import COLUMNS
 
 DECIDE = "DECIDE"
 _EVEN = 1e-4  # the chance below which counts of actions are not taken to be equal
@@ -181,6 +182,7 @@ class Written:
         for why, names in reasons.items():
             told = f"left out, as {why}: {', '.join(map(repr, names))}"
             self._lines += _comment(told)
+        self._hashed()
         gaps = {c.name: "level" if c.kind == "name" else "indicator" for z in used.values() for c in z if c.gaps}
         if gaps:
             self._table("features.missing", known["missing"].within[0].about)
@@ -188,6 +190,17 @@ class Written:
             self._guessed.append(f"missing values of {_listed(list(gaps))} are marked")
         if meant.left_out:
             self._guessed.append(f"left out: {_listed([c.name for c in meant.left_out])}, for the reasons below")
+
+    def _hashed(self) -> None:
+        """Propose to hash columns that were left out for their many names, as names or as words."""
+        wide = [c.name for c in self._meant.left_out if c.why == MANY]
+        columns = [c for c in self._found.columns if c.name in wide]
+        texts = {c.name: {"words": 2} for c in columns if c.has_words}
+        names = {c.name: COLUMNS for c in columns if not c.has_words}
+        for name, value, what in (("hashed", names, "names"), ("texts", texts, "words")):
+            if value:
+                told = f"to read {_listed(list(value))}, whose {what} are then hashed, take off the next sign"
+                self._lines += [*_comment(told), f"# {name} = {toml.value(value)}"]
 
     def _action(self) -> list[str]:
         """Write the action; returns the names of actions."""

@@ -71,6 +71,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     numeric = {c: narrow(feature(spec, columns, bad, c)) for c in spec.numeric}
     for c in spec.categorical:
         given = spec.names_of(c)
+        if c in spec.texts:
+            continue  # which may be empty
         found = columns.names(c).are(given) if given else is_name(spec, columns, c)
         bad.keep(
             c,
@@ -112,7 +114,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     numeric, known = ({c: bad.kept(z) for c, z in each.items()} for each in (numeric, known))
     names = {c: kept[c] for c in spec.categorical}
     packed = Packed({**numeric, **names})
-    units = Units.fit(Packed(numeric), names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
+    marks = {"missing": marked(spec), "dates": spec.dates}
+    units = Units.fit(Packed(numeric), names, spec.ranges, spec.levels, **marks, hashed=spec.hashing)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
     learned = [(c, z) for c, z in units.numeric.items() if c not in spec.ranges]
     ends = [f"{c} {units.said(c, z.low)} to {units.said(c, z.high)}" for c, z in learned]
@@ -365,8 +368,13 @@ def _stated(values: Mapping[str, float], text: str) -> float:
 
 
 def layout(spec: Spec, units: Units) -> Ints:
-    """Lay out features: a block per action or, with interactions, main effects and named columns per named action."""
+    """Lay out features: a block per action or, with interactions, main effects and named columns per named action.
+
+    Packed rows are those of the case, after the number of the action.
+    """
     names, of_column = _names(spec), units.of_column
+    if units.packing is not None:
+        return np.tile(np.arange(-1, 2 * units.packing.size.pairs), (len(names), 1))
     if spec.interactions is None:
         return blocks(len(names), len(units.names))
     parts = [np.tile(np.arange(len(units.names)), (len(names), 1))]

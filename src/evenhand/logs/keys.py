@@ -19,6 +19,7 @@ from evenhand.core.validate import LEAST_WEIGHT, MOST_WEIGHT
 from evenhand.logs.dates import ORDERS, days
 from evenhand.problem.clock import Time
 from evenhand.problem.end import AFTERS
+from evenhand.problem.hashing import COLUMNS
 from evenhand.problem.traffic import Traffic
 from evenhand.problem.unit import Unit
 
@@ -274,6 +275,16 @@ FEATURES = (
     Key("levels", "Names of categorical columns, whatever the log has.", within=(
         Key("COLUMN", "The names of a column; the first has no indicator.", TEXTS, told="as in the log"),
     )),
+    Key("hashed", "Categorical columns of many names, such as sites, which are hashed.", within=(
+        Key("COLUMN", "Into how many columns, such as 262144; \"site x device\" crosses two columns.", WHOLE),
+    ), told="none"),
+    Key("texts", "Columns of texts, such as queries, whose words are hashed.", within=(
+        Key("COLUMN", "The numbers by which words are hashed.", within=(
+            Key("hashed", "The number of columns that all words share.", WHOLE, COLUMNS, f"{COLUMNS}"),
+            Key("words", "The most words that are read as one: 2 for pairs of neighbours as well.", WHOLE, 1, "1"),
+            Key("at_most", "The most columns that one text sets.", WHOLE, 32, "32"),
+        )),
+    ), told="none"),
     Key("missing", "What is done if a column has no value.", within=(
         Key("COLUMN", "An indicator beside a number, a level of names, the row dropped, or refused as a bad row.",
             choice(*TREATMENTS), "refuse", '"refuse"'),

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
+from evenhand.core.packed import Packed
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Texts
 from evenhand.environments.logged import Logged
@@ -76,6 +77,12 @@ class Log:
             else [f"the {len(self):,} rows are in {z.count:,} clusters by {z.column!r}"]
         )
         return [*self.encoded.notes, *told]
+
+    @property
+    def n_features(self) -> int | Packed:
+        """The number of features of a candidate, or the size of its packed row, as for `Settings.build`."""
+        size = self.encoded.coding.size
+        return size if isinstance(size, Packed) else int(self.encoded.layout.shape[1])
 
     def __len__(self) -> int:
         """The number of usable rows."""
@@ -207,6 +214,7 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
         problem=problem,
         units=encoded.units[:],
         layout=encoded.layout,
+        numbered=encoded.coding.packing is not None,
         actions=encoded.actions,
         propensities=encoded.propensities,
         outcomes=encoded.outcomes,

@@ -14,11 +14,12 @@ from evenhand.logs.files import read_text
 from evenhand.logs.keys import KNOWN, LEARNED, constraint_kinds, keys
 from evenhand.logs.reading import Form
 from evenhand.logs.settings import Settings
-from evenhand.logs.spec import Grouping, Spec
+from evenhand.logs.spec import CROSSED, Grouping, Spec
 from evenhand.logs.toml import Origin, Table, load, locate_errors
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.clock import Between
 from evenhand.problem.constraints import Constraint, groupings
+from evenhand.problem.hashing import Hashed
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.unit import Unit
 
@@ -67,10 +68,12 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         estimated=root.table("propensity").get("estimated"),
         unchecked=root.table("propensity").get("unchecked"),
         numeric=(*features.get("numeric"), *features.get("dates")),
-        categorical=features.get("categorical"),
+        categorical=_names(features),
         dates=features.get("dates"),
         ranges=features.table("ranges").each(),
         levels=features.table("levels").each(),
+        hashed=features.table("hashed").each(),
+        texts=_texts(features.table("texts")),
         missing=features.table("missing").each(),
         interactions=root.table("interactions").each() if "interactions" in root else None,
         outcomes=tuple(o.outcome for o in outcomes),
@@ -98,6 +101,20 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         form=Form(**{key: log.get(key) for key in log}),
         origin=origin,
     )
+
+
+def _names(features: Table) -> tuple[str, ...]:
+    """Read the columns of names: categorical ones, those that are hashed, and texts."""
+    hashed = (name for name in features.table("hashed") if CROSSED not in name)
+    return tuple(dict.fromkeys([*features.get("categorical"), *hashed, *features.table("texts")]))
+
+
+def _texts(table: Table) -> dict[str, Hashed]:
+    found = {}
+    for column in table:
+        t = table.table(column)
+        found[column] = Hashed(column, hashed=t.get("hashed"), words=t.get("words"), at_most=t.get("at_most"))
+    return found
 
 
 def _actions(table: Table) -> dict[str, str]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from evenhand.core.arguments import arguments, build, is_writable, kinds, read
 from evenhand.core.errors import InvalidInput
+from evenhand.core.packed import Packed
 from evenhand.core.registry import closest, exports, samples, snake, unknown_key
-from evenhand.models import Fixed, Stacked, Width, advised
-from evenhand.models.base import Model
+from evenhand.models import Fixed, PerAction, Stacked, Width, advised
+from evenhand.models.base import Model, refuse_dense
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -19,7 +20,7 @@ from evenhand.recipes import fw, ucb, uniform
 
 # Arguments of recipes and models that the program sets, so a problem file must not.
 OF_RECIPES = ("problem", "model", "n_features", "name")
-OF_MODELS = ("problem", "n_features", "n_outcomes", "arms")
+OF_MODELS = ("problem", "n_features", "n_outcomes", "arms", "packed")
 WIDTH = 0.5  # in units of an outcome's range
 
 _SAMPLED = (
@@ -132,12 +133,12 @@ class Settings:
     def model_part(self) -> Any:
         return models()[self.model]
 
-    def build(self, problem: Problem, n_features: int, model: Model | None = None) -> Policy:
+    def build(self, problem: Problem, n_features: int | Packed, model: Model | None = None) -> Policy:
         """Build the policy; its budgets are hard unless the file states otherwise.
 
         Args:
             problem: to decide.
-            n_features: of every candidate.
+            n_features: of every candidate, or the size of its packed row, which the number of its action precedes.
             model: in place of the file's.
 
         Raises:
@@ -145,31 +146,39 @@ class Settings:
                 takes no model.
         """
         known = arguments(self.recipe)
-        given = {"problem": problem, "n_features": n_features}
+        given = {"problem": problem, "n_features": width(n_features)}
         if "model" in known:
             given["model"] = self.build_model(problem, n_features) if model is None else model
+            if isinstance(n_features, Packed):
+                refuse_dense(given["model"])
         elif model is not None:
             raise InvalidInput("policy.name", "a recipe with a model, in whose place another one is put", self.name)
         hard = {"hard": bool(problem.spending)} if "hard" in known else {}
         found: Policy = build(self.recipe, "policy", hard | dict(self.arguments), given)
         return found
 
-    def build_model(self, problem: Problem, n_features: int) -> Model:
+    def build_model(self, problem: Problem, n_features: int | Packed) -> Model:
         """Build the model of all learned outcomes: one per outcome if it predicts only one or its width is a number.
 
         Raises:
             InvalidInput: an argument has the wrong type or is out of its range, or the model cannot predict an outcome.
         """
         if self.model == "advised":
-            return advised(problem, n_features)
+            made = advised(problem, n_features)
+            return _by_action(made, problem) if isinstance(n_features, Packed) else made
+        packed = n_features if isinstance(n_features, Packed) else None
         part, values = self.model_part, dict(self.model_arguments)
         known = arguments(part)
-        given: dict[str, Any] = {"n_features": n_features, "arms": len(problem.actions)}
+        if packed is not None and "packed" not in arguments(part):
+            refuse_dense(part, "policy.model")
+        size = {"n_features": n_features} if packed is None else {"n_features": 2 * packed.pairs, "packed": packed}
+        given: dict[str, Any] = {**size, "arms": len(problem.actions)}
         parts = list(self._parts(problem, part, values, given)) if known.get("width") else []
         if not parts:
             made = build(part, "policy.model", values, given | {"n_outcomes": len(problem.learned)})
             parts = [made] * (len(problem.learned) if made.n_outcomes == 1 else 1)
-        return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
+        made = parts[0] if len(parts) == 1 else Stacked(tuple(parts))
+        return made if packed is None else _by_action(made, problem)
 
     def _parts(self, problem: Problem, part: Any, values: dict[str, Any], given: dict[str, Any]) -> Iterator[Model]:
         """Yield a model per outcome, so a missing outcome does not delay others; none if `width` is not a number."""
@@ -189,13 +198,25 @@ class Settings:
         return {"name": self.name, **self.arguments, "model": {"name": self.model, **self.model_arguments}}
 
 
+def _by_action(model: Model, problem: Problem) -> Model:
+    """Return a model, or each of those that are stacked, with coefficients of its own for every action."""
+    parts = model.parts if isinstance(model, Stacked) else (model,)
+    own = tuple(PerAction(inner=part, actions=len(problem.actions)) for part in parts)
+    return own[0] if len(own) == 1 else Stacked(own)
+
+
 def writable(part: Any, given: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of a part's arguments that a problem file can set."""
     return tuple(n for n, a in arguments(part).items() if n not in given and is_writable(a.hint))
 
 
-def systems(problem: Problem, settings: Settings, n_features: int) -> list[Policy]:
-    """Build the policy under test, and then the policies to compare it with.
+def width(n_features: int | Packed) -> int:
+    """Return how many numbers a candidate has; the number of its action precedes a packed row."""
+    return 1 + 2 * n_features.pairs if isinstance(n_features, Packed) else n_features
+
+
+def systems(problem: Problem, settings: Settings, n_features: int | Packed) -> list[Policy]:
+    """Build the policy under test, and then the policies to compare it with; `n_features` as for `Settings.build`.
 
     Raises:
         InvalidInput: the recipe refuses the problem or one of its arguments.
@@ -204,10 +225,10 @@ def systems(problem: Problem, settings: Settings, n_features: int) -> list[Polic
     >>> [p.name for p in systems(Court().problem, Settings(), n_features=5)]
     ['pgd, budget and parity', 'pgd, budget alone', 'no constraints', 'uniform']
     """
-    return [*_tested(problem, settings, n_features), uniform(problem, n_features)]
+    return [*_tested(problem, settings, n_features), uniform(problem, width(n_features))]
 
 
-def _tested(problem: Problem, settings: Settings, n_features: int) -> Iterator[Policy]:
+def _tested(problem: Problem, settings: Settings, n_features: int | Packed) -> Iterator[Policy]:
     if settings.name == BLIND:
         return
     others = [c for c in problem.subject_to if c not in problem.spending]
@@ -221,7 +242,7 @@ def _tested(problem: Problem, settings: Settings, n_features: int) -> Iterator[P
     yield replace(_unconstrained(replace(problem, subject_to=()), settings, n_features), name="no constraints")
 
 
-def _unconstrained(problem: Problem, settings: Settings, n_features: int) -> Policy:
+def _unconstrained(problem: Problem, settings: Settings, n_features: int | Packed) -> Policy:
     """Build the recipe for a problem without constraints; if it refuses, use `ucb` after the same warm-up instead."""
     try:
         return settings.build(problem, n_features)

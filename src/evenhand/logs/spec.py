@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.packed import Packed
 from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats
 from evenhand.goals.hard_limits import refuse_unspendable
@@ -21,13 +22,16 @@ from evenhand.logs.units import MISSING, MOST_LEVELS
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints import Constraint, groups_named, over
+from evenhand.problem.features import Categorical
 from evenhand.problem.groups import Groups
+from evenhand.problem.hashing import Cross, Hashed, Hashing, check_columns
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic
 from evenhand.problem.unit import Unit
 
 SHARES = (OF_LOG, "estimated")
+CROSSED = " x "  # between two columns of names
 _ROUNDED = 1e-6  # the error of a sum of probabilities
 _TRIED = 1_000_000  # rounds, by which a file is checked whose horizon is left to the log
 
@@ -54,6 +58,8 @@ class Spec:
         dates: those of the numeric columns that are dates: days since 1970.
         ranges: the ranges [low, high] of numeric columns; those not stated here are read from the log.
         levels: the levels of categorical columns, the base first; those not stated here are read from the log.
+        hashed: by categorical column, or by two as in "site x device", the number of columns of its hashed names.
+        texts: the categorical columns that are texts, whose words are hashed.
         missing: by column of features or groups, what is done with rows that have no value: an "indicator" beside a
             number, a "level" of names, the row is left out ("drop"), or it is a bad one ("refuse", the default).
         interactions: the columns whose effects differ by named action; None gives every action its own block.
@@ -95,6 +101,8 @@ class Spec:
     dates: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hashed: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, Hashed] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     interactions: Mapping[str, tuple[str, ...]] | None = None
     outcomes: tuple[Outcome, ...]
@@ -155,6 +163,7 @@ class Spec:
             _one_of("features.levels", self.categorical, column)
             if not 2 <= len(levels) <= MOST_LEVELS:
                 raise InvalidInput(f"features.levels.{column}", f"2 to {MOST_LEVELS} names", len(levels))
+        self._check_hashed()
         self._check_missing()
         for column, rule in self.outside.items():
             chosen = (self.action, self.propensity if isinstance(self.propensity, str) else None)
@@ -188,13 +197,35 @@ class Spec:
             self._check_policies(replace(self, horizon=_TRIED, subject_to=()).problem(placeholders))
 
     def _check_policies(self, problem: Problem) -> None:
-        for policy in systems(problem, self.settings, n_features=1):
+        for policy in systems(problem, self.settings, Packed(2, 1) if self.hashing else 1):
             refuse_unspendable(policy.goals, problem)
             try:
                 policy.model.start(1, problem.low, problem.high, problem.horizon)
             except InvalidInput as error:
                 if error.field != "Prior.mean":  # whose numbers are as many as features, of which one stands for all
                     raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
+
+    def _check_hashed(self) -> None:
+        for name, columns in self.hashed.items():
+            check_columns(f"features.hashed.{name}", columns)
+            for column in (name,) if name in self.categorical else name.split(CROSSED):
+                _one_of(f"features.hashed.{name}", self.categorical, column)
+        for column in {*self.levels} & {*self.hashed, *self.texts}:
+            raise InvalidInput(f"features.levels.{column}", "none, as its names are hashed", self.levels[column])
+        for column in {*self.hashed} & {*self.texts}:
+            raise InvalidInput("features", "columns that are either hashed names or texts", f"both for {column!r}")
+        if self.hashing and self.interactions is not None:
+            expected = "none where features are hashed, as each action then has coefficients of its own"
+            raise InvalidInput("interactions", expected, f"{list(self.interactions)}")
+
+    @cached_property
+    def hashing(self) -> tuple[Hashing, ...]:
+        """The features with a block of hashed columns."""
+        names = ((name, columns, name in self.categorical) for name, columns in self.hashed.items())
+        return (
+            *(Categorical(c, hashed=n) if one else Cross(*c.split(CROSSED), hashed=n) for c, n, one in names),
+            *self.texts.values(),
+        )
 
     def _check_missing(self) -> None:
         for column, treatment in self.missing.items():

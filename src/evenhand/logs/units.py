@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.packed import Packed as Sizes
 from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints, Places
 from evenhand.core.validate import number
 from evenhand.logs.columns import Names, Packed, Rows
 from evenhand.logs.dates import days, written
+from evenhand.problem.features import Categorical
+from evenhand.problem.hashing import COLUMNS, Cross, Hashed, Hashing, level_text, reads
+from evenhand.problem.packing import Packing, table
 
 MOST_LEVELS = 100
+_KINDS: Mapping[str, Any] = {kind.__name__: kind for kind in (Categorical, Hashed, Cross)}  # that are hashed
 MISSING = "missing"  # the level of a column without a value
 
 
@@ -77,6 +82,8 @@ class Units:
         constant: the columns that are the same in every row and left out.
         missing: the columns that may have no value: of numeric ones, an indicator says so, and the number is the mean.
         dates: the numeric columns that are dates.
+        hashed: features of text columns that are hashed; rows are then packed (`core.packed`), and the numbers above
+            are those of exact columns.
     """
 
     numeric: Mapping[str, Scale] = field(default_factory=dict)
@@ -84,6 +91,7 @@ class Units:
     constant: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+    hashed: tuple[Hashing, ...] = ()
 
     def said(self, column: str, value: float) -> str:
         """Write a number of a column, which may be a date."""
@@ -98,31 +106,34 @@ class Units:
         *,
         missing: tuple[str, ...] = (),
         dates: tuple[str, ...] = (),
+        hashed: tuple[Hashing, ...] = (),
     ) -> Units:
         """Fit the encoding to the columns of a log; the most frequent level of a column is its base.
 
         Args:
             numeric, text: the columns; numbers that are missing are NaN.
-            missing, dates: as above.
+            missing, dates, hashed: as above.
             ranges, given: stated ranges and levels of columns, which override the log.
 
         Raises:
             InvalidInput: a column has too many different values to be categorical.
         """
         scales, levels, constant = {}, {}, []
+        without = {h.name for h in hashed}
         for column, z in numeric.items():
             scale = Scale.between(*ranges[column]) if ranges and column in ranges else _scale(column, z)
             if scale is None:
                 constant.append(column)
             else:
                 scales[column] = scale
-        for column, values in text.items():
+        for column, values in ((c, z) for c, z in text.items() if c not in without):
             if given and column in given:
                 levels[column] = tuple(given[column])
                 continue
             found, _, counts = values.counted()
             if len(found) > MOST_LEVELS:
-                raise InvalidInput(f"features.categorical: {column!r}", f"at most {MOST_LEVELS} values", len(found))
+                expected = f"at most {MOST_LEVELS} values (any number with features.hashed.{column} = {COLUMNS})"
+                raise InvalidInput(f"features.categorical: {column!r}", expected, len(found))
             if len(found) == 1:
                 constant.append(column)
             base = int(counts.argmax())
@@ -130,18 +141,42 @@ class Units:
         for column in missing:  # also where no row of this log has none
             if column in levels and MISSING not in levels[column]:
                 levels[column] = (*levels[column], MISSING)
-        return Units(numeric=scales, levels=levels, constant=tuple(constant), missing=missing, dates=dates)
+        return Units(numeric=scales, levels=levels, constant=tuple(constant), missing=missing, dates=dates,
+                     hashed=hashed)  # fmt: skip
+
+    @property
+    def size(self) -> int | Sizes:
+        """The number of numbers of a case, or the size of its packed row."""
+        return len(self.names) if self.packing is None else self.packing.size
+
+    @cached_property
+    def packing(self) -> Packing | None:
+        """The layout of packed rows; None where no feature is hashed."""
+        if not self.hashed:
+            return None
+        slots = [(place, place + 1) for place in range(1, 1 + len(self.numeric) + len(self.indicated))]
+        names, of_column = [*self.numeric, *self.indicated], self.of_column
+        for column in self.levels:
+            if of_column[column]:
+                slots.append((of_column[column][0], of_column[column][-1] + 1))
+                names.append(column)
+        return Packing(tuple(slots), tuple(names), self.hashed)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of names."""
+        return tuple(dict.fromkeys([*self.levels, *reads(self.hashed)]))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the numbers."""
+        """The names of the numbers; of packed rows, those of exact columns."""
         indicators = (f"{column}={level}" for column, levels in self.levels.items() for level in levels[1:])
         return ("1", *self.numeric, *(f"{column} missing" for column in self.indicated), *indicators)
 
     @cached_property
     def indicated(self) -> tuple[str, ...]:
         """The numeric columns with an indicator of missing values."""
-        return tuple(column for column in self.missing if column not in self.levels)
+        return tuple(column for column in self.missing if column not in self.texts)
 
     @property
     def of_column(self) -> dict[str, list[int]]:
@@ -160,7 +195,23 @@ class Units:
         return found
 
     def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Floats:
-        """Encode every row of a log, `(N)->(N,u)`."""
+        """Encode every row of a log, `(N)->(N,u)`, or as packed rows."""
+        exact = self.exact(rows, numeric, text)
+        return exact if self.packing is None else self.packing.rows(exact, self.buckets(text))
+
+    def buckets(self, text: Mapping[str, Names]) -> list[Places]:
+        """The columns that each row sets of each hashed feature, `->(N,at_most)`."""
+        found = []
+        for h in self.hashed:
+            each = [text[name] for name in h.reads]
+            codes = np.stack([z.codes for z in each]).astype(np.int64)
+            first, places = _distinct(codes)  # so that each value is hashed once
+            values = [[z.values[code] for code in own] for z, own in zip(each, codes[:, first].tolist(), strict=True)]
+            found.append(table(h, values)[places])
+        return found
+
+    def exact(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Floats:
+        """Encode the numbers of every row that have a column of their own, `(N)->(N,u)`."""
         units = np.empty((rows, len(self.names)))  # filled column by column, so that it is held once
         for i in range(1, len(self.names)):
             units[:, i] = self.column(i, numeric, text)
@@ -197,7 +248,10 @@ class Units:
         for column, levels in self.levels.items():
             value = self.level(case, column)
             indicators += [value == level for level in levels[1:]]
-        return np.concatenate([[1.0], _filled(_standardise(np.array(plain), *self._scales)), absent, indicators])
+        exact = np.concatenate([[1.0], _filled(_standardise(np.array(plain), *self._scales)), absent, indicators])
+        if self.packing is None:
+            return exact
+        return self.packing.row(exact.tolist(), {column: self.level(case, column) for column in reads(self.hashed)})
 
     def rows(self, cases: Sequence[Mapping[str, Any]]) -> Floats:
         """Encode cases as `row` does, with the same bits, `(N)->(N,u)`.
@@ -216,7 +270,10 @@ class Units:
             if set(map(type, stated)) != {str} or not own.keys() >= set(stated):
                 stated = [self.level(case, column) for case in cases]
             units[:, places[column]] = np.reshape([own[z] for z in stated], (len(cases), len(levels) - 1))
-        return units
+        if self.packing is None:
+            return units
+        text = {column: Names.of([self.level(case, column) for case in cases]) for column in reads(self.hashed)}
+        return self.packing.rows(units, self.buckets(text))
 
     def _numbers(self, cases: Sequence[Mapping[str, Any]], column: str) -> Floats:
         """Return the numbers of a column, `->(N)`."""
@@ -232,11 +289,13 @@ class Units:
         """Return the level of a case, that of missing values where it may be missing and is None.
 
         Raises:
-            InvalidInput: the case has none, or another one than those of the log.
+            InvalidInput: the case has none, or another one than those of the log, unless these are hashed.
         """
-        value, levels = _value(case, column), self.levels[column]
+        value, levels = _value(case, column), self.levels.get(column, ())
         if value is None and column in self.missing:
             return MISSING
+        if column not in self.levels:
+            return level_text(column, value)
         if not isinstance(value, str) or value not in levels:
             raise InvalidInput(column, f"one of {levels}", f"{value!r}{suggestion(value, levels)}")
         return value
@@ -263,7 +322,8 @@ class Units:
         """
         numbers = {column: self.number(case, column) for column in self.numeric}
         ends = {column: (scale.low, scale.high) for column, scale in self.numeric.items()}
-        return [column for column, z in numbers.items() if z < ends[column][0] or z > ends[column][1]]
+        texts = [h.name for h in self.hashed if isinstance(h, Hashed) and h.outside(case[h.name])]
+        return [column for column, z in numbers.items() if z < ends[column][0] or z > ends[column][1]] + texts
 
     @cached_property
     def _scales(self) -> Floats:
@@ -277,6 +337,7 @@ class Units:
             "constant": list(self.constant),
             **({"missing": list(self.missing)} if self.missing else {}),
             **({"dates": list(self.dates)} if self.dates else {}),
+            **({"hashed": [[type(h).__name__, asdict(h)] for h in self.hashed]} if self.hashed else {}),  # type: ignore[call-overload]
         }
 
     @staticmethod
@@ -293,13 +354,14 @@ class Units:
             constant=tuple(kept["constant"]),
             missing=tuple(kept.get("missing", ())),
             dates=tuple(kept.get("dates", ())),
+            hashed=tuple(_KINDS[kind](**values) for kind, values in kept.get("hashed", ())),
         )
 
 
 class Features:
     """The encoded features of all rows, `(N,u)`, of which only those that are read are computed.
 
-    They are indexed like an array, by rows, or by rows and a column.
+    They are indexed like an array, by rows, or by rows and a column, which is an exact one where rows are packed.
 
     Args:
         coding: of the columns.
@@ -313,7 +375,8 @@ class Features:
     """
 
     def __init__(self, coding: Units, columns: Packed, rows: int) -> None:
-        self._coding, self._columns, self.shape = coding, columns, (rows, len(coding.names))
+        self._coding, self._columns, size = coding, columns, coding.size
+        self.shape = rows, 2 * size.pairs if isinstance(size, Sizes) else size
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -326,11 +389,16 @@ class Features:
         if isinstance(rows, int):
             return np.asarray(self[np.array([rows]), place][0])
         some = self.of(rows)
-        numeric, text = some._columns, {c: some._columns.names(c) for c in self._coding.levels}
+        numeric, text = some._columns, {c: some._columns.names(c) for c in self._coding.texts}
         if isinstance(place, int):
             found = self._coding.column(place, numeric, text) if place else np.ones(len(some))
             return found.astype(float, copy=False)
         return self._coding.table(len(some), numeric, text)[:, place]
+
+    @property
+    def exact(self) -> Features:
+        """The features without those that are hashed."""
+        return Features(replace(self._coding, hashed=()), self._columns, len(self))
 
     def of(self, rows: Rows) -> Features:
         """Return the features of some rows."""
@@ -348,6 +416,15 @@ def _scale(column: str, z: Floats) -> Scale | None:
     if not len(there):
         raise InvalidInput(f"features.numeric: {column!r}", "a value in one row at least", "none")
     return Scale.of(there)
+
+
+def _distinct(codes: Ints) -> tuple[Ints, Ints]:
+    """Return a row of every different combination of codes, and the place of each row among these, `(C,N)->(K),(N)`."""
+    whole = codes[0]
+    for own in codes[1:]:
+        whole = whole * (int(own.max(initial=0)) + 1) + own
+    _, first, places = np.unique(whole, return_index=True, return_inverse=True)
+    return first, places
 
 
 def _filled(z: Floats) -> Floats:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from evenhand.core.packed import Packed
 from evenhand.core.validate import whole
-from evenhand.models.base import Model
+from evenhand.models.base import Model, refuse_dense
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.per_action import PerAction
@@ -15,7 +16,7 @@ from evenhand.models.tabular import NullModel
 from evenhand.problem.problem import Problem
 
 
-def advised(problem: Problem, n_features: int | None = None) -> Model:
+def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     """Choose a Bayesian model for the learned outcomes of a problem, and the features that it reads.
 
     =============================  ===================================================================
@@ -44,6 +45,9 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
     >>> advised(mail) == PerAction(inner=BayesianLogistic(n_features=2), actions=2)
     True
     """
+    if isinstance(n_features, Packed):
+        refuse_dense(BayesianRidge)
+        n_features = 2 * n_features.pairs
     if n_features is not None:
         whole("n_features", n_features, 1)
     by_action = bool(problem.features) and n_features is None

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Worth
+from evenhand.core.registry import exports
 from evenhand.core.types import Bools, Floats, Ints
 
 __all__ = [
@@ -122,6 +124,26 @@ def weighs(model: Model) -> bool:
 def reads_once(model: Model) -> bool:
     """Return whether a model reads features that all replicas share once, and not once per replica."""
     return getattr(model, "reads_once", False)
+
+
+def reads_packed(model: object) -> bool:
+    """Return whether a model reads packed rows (`core.packed`); a model of models does if each of them does."""
+    inside = getattr(model, "parts", None) or [z for z in [getattr(model, "inner", None)] if z is not None]
+    return getattr(model, "reads_packed", False) or bool(inside and all(map(reads_packed, inside)))
+
+
+def refuse_dense(model: object, field: str = "model") -> None:
+    """Refuse a model that reads dense rows where features are hashed.
+
+    Raises:
+        InvalidInput: it names the models that can read such rows.
+    """
+    if not reads_packed(model):
+        parts = exports("evenhand.models").values()
+        able = [z.__name__ for z in parts if hasattr(z, "packed")]
+        named = f", such as {' or '.join(able)}" if able else ""
+        got = model.__name__ if isinstance(model, type) else type(model).__name__
+        raise InvalidInput(field, f"one that reads packed rows{named}, as features are hashed", got)
 
 
 def fades(model: Model) -> bool:

@@ -260,6 +260,7 @@ class NullModel(WithoutLuck):
 
     n_features: int
     n_outcomes: int = 1
+    reads_packed: ClassVar[bool] = True
 
     def of_features(self, features: int) -> NullModel:
         """Return the same model of the first so many features."""

@@ -93,6 +93,7 @@ def to_bandit_feedback(log: Evidence, outcome: str | None = None) -> dict[str, A
         InvalidInput: the outcome is not one of the problem's.
     """
     log.refuse_weights("to_bandit_feedback")
+    log.refuse_hashed("to_bandit_feedback")
     names = log.problem.names
     if outcome is not None and outcome not in names:
         raise InvalidInput("outcome", f"one of {', '.join(names)}", outcome)

@@ -169,7 +169,7 @@ def calibration(evidence: Evidence, tables: Mapping[str, Tables], order: Ints | 
         tables: what is predicted of every outcome, by models that have not seen the row.
         order: of the rows in the tables, that of the log if there is none.
     """
-    used, x = evidence.used(evidence.problem.learned), evidence.features
+    used, x = evidence.used(evidence.problem.learned), evidence.exact
     played = evidence.played if order is None else evidence.played[order]
     z, worst, told = quantile(_PARTS * x.shape[1] * len(evidence.names) * len(used)), 1.0, None
     for a, action in enumerate(evidence.names):

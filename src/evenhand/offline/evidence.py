@@ -33,6 +33,7 @@ from evenhand.offline.outcome_models import (
     predicted,
 )
 from evenhand.offline.scores import scores
+from evenhand.offline.sparse_rows import SparseRows, read_by_models
 from evenhand.problem.problem import Problem
 
 
@@ -128,6 +129,7 @@ class Evidence:
 
     def _estimated(self) -> Evidence:
         """Return the evidence with propensities that are estimated from the features."""
+        self.refuse_hashed("estimated propensities")
         found = estimated(np.asarray(self.features), self.actions, self.problem.actions, self.clusters)
         return replace(
             self,
@@ -145,7 +147,7 @@ class Evidence:
             log=log.name,
             problem_file=problem_file,
             problem=problem,
-            features=encoded.units,
+            features=read_by_models(encoded.units, encoded.coding),
             columns=log.columns(),
             actions=encoded.actions,
             propensities=encoded.propensities,
@@ -164,6 +166,17 @@ class Evidence:
     @property
     def rows(self) -> int:
         return len(self.actions)
+
+    def refuse_hashed(self, where: str) -> None:
+        """Raise InvalidInput if features are hashed, which `value`, `curve` and `assign` alone read."""
+        if isinstance(self.features, SparseRows):
+            names = [h.name for h in self.coding.hashed] if self.coding else []
+            raise InvalidInput(f"{self.problem_file}: features", f"none that are hashed in {where}", names)
+
+    @cached_property
+    def exact(self) -> Floats | Features:
+        """The features without those that are hashed, `()->(N,n)`."""
+        return self.features.exact if isinstance(self.features, SparseRows) else self.features
 
     def refuse_weights(self, where: str) -> None:
         """Raise InvalidInput if rows have weights, which `value` and `curve` alone read."""
@@ -245,13 +258,13 @@ class Evidence:
         self, features: Floats | Features, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
     ) -> dict[str, Tables]:
         """Predict all outcomes of other cases by models of the whole log, `(N',u),(N',A,L)->`; nothing is corrected."""
-        p, q = self.problem, []
+        p, q, cases = self.problem, [], read_by_models(features, self.coding)
         for m, _ in enumerate(p.learned):
             q.append(np.zeros((len(features), len(p.actions))))
             with Work(f"fitting the models of {p.learned[m]}", "action") as work:
                 for a in work.each(self._needed(m, ()).tolist()):
                     seen = self.actions == a
-                    own = predicted(model, self.features[seen], self.outcomes[seen, m], features)
+                    own = predicted(model, self.features[seen], self.outcomes[seen, m], cases)
                     q[m][:, a] = np.clip(own, p.low[m], p.high[m])
         return self._tables(q, q, known)
 
@@ -350,7 +363,7 @@ class Evidence:
                 names=p.actions,
                 actions=self.actions,
                 propensities=self.propensities,
-                units=self.features,
+                units=self.exact,
                 coding=self.coding,
                 groups=self.groups,
                 group_names={g.name: g.names for g in p.groups if g.of is None},

@@ -16,6 +16,7 @@ from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.logs.units import Features
+from evenhand.offline.sparse_rows import SparseRows, is_sparse, sparse_ridge
 
 _OF_SUMS = ("fit", "predict", "fit_sums")
 PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
@@ -140,16 +141,17 @@ def predicted(
     regresses = _regresses(made)
     if isinstance(made, Classifier) and not regresses:
         return _expected(made, x, y, cases[:], weights)
+    count = cases.shape[0]
     fitted = _fitted(made, x, y, weights)
     if not regresses and len(getattr(fitted, "classes_", ())):
         raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
     each = []
-    for part in parts_of(len(cases), _PREDICTED):
+    for part in parts_of(count, _PREDICTED):
         some = cases[part]
         each.append(np.asarray(fitted.predict(some)))
-        if each[-1].shape != (len(some),):
-            raise InvalidInput("model", _expected_of(len(some)), f"shape {each[-1].shape}")
-    return finite(np.concatenate(each), len(cases))
+        if each[-1].shape != (some.shape[0],):
+            raise InvalidInput("model", _expected_of(some.shape[0]), f"shape {each[-1].shape}")
+    return finite(np.concatenate(each), count)
 
 
 def _regresses(model: object) -> bool:
@@ -177,12 +179,27 @@ def _expected_of(rows: int) -> str:
 
 
 def _fitted(model: Any, x: Floats, y: Floats, weights: Floats | None) -> Any:
+    if is_sparse(x) and type(model).fit not in (RidgeByErrors.fit, Logistic.fit):
+        return _fitted_sparse(model, x, y, weights)
     if weights is None:
         return model.fit(x, y)
     if "sample_weight" not in signature(model.fit).parameters:
         expected = "one whose fit takes sample_weight, as the rows of the log have weights"
         raise InvalidInput("model", expected, type(model).__name__)
     return model.fit(x, y, sample_weight=weights)
+
+
+def _fitted_sparse(model: Any, x: Any, y: Floats, weights: Floats | None) -> Any:
+    """Fit a model of a library to sparse rows.
+
+    Raises:
+        InvalidInput: it refuses such rows.
+    """
+    try:
+        return model.fit(x, y) if weights is None else model.fit(x, y, sample_weight=weights)
+    except (TypeError, ValueError, InvalidInput) as error:
+        expected = "ridge, logistic, or an estimator that takes sparse rows, as features are hashed"
+        raise InvalidInput("model", expected, f"{type(model).__name__}: {error}") from error
 
 
 def _expected(model: Any, x: Floats, y: Floats, cases: Floats, weights: Floats | None) -> Floats:
@@ -192,12 +209,12 @@ def _expected(model: Any, x: Floats, y: Floats, cases: Floats, weights: Floats |
         raise InvalidInput("model", "a regressor, as the outcome is not always a whole number", float(broken[0]))
     values = np.unique(y)
     if len(values) == 1:  # many classifiers refuse to be fitted to a single class
-        return np.full(len(cases), values[0])
+        return np.full(cases.shape[0], values[0])
     fitted = _fitted(model, x, y, weights)
     classes = np.asarray(fitted.classes_)
     if classes.dtype.kind not in "fiub" or not np.array_equal(np.unique(classes), values):
         raise InvalidInput("model", "classes that are the values of the outcome", classes.tolist())
-    shares, shape = np.asarray(fitted.predict_proba(cases)), (len(cases), len(classes))
+    shares, shape = np.asarray(fitted.predict_proba(cases)), (cases.shape[0], len(classes))
     if shares.shape != shape:
         raise InvalidInput("model", f"probabilities of shape {shape}", f"shape {shares.shape}")
     if not ((shares >= 0.0).all() and np.allclose(shares.sum(1), 1.0, rtol=0.0, atol=1e-6)):
@@ -221,7 +238,7 @@ class FoldModels(Protocol):
 class Asked(NamedTuple):
     """The data that models are fitted to, and the outcomes."""
 
-    x: Floats | Features  # (N,n) features, of which the first is 1
+    x: Floats | Features | SparseRows  # (N,n) features, of which the first is 1
     actions: Ints  # (N,) those that were logged
     y: Floats  # (N,) their outcomes
     members: Sequence[Ints]  # the rows of each fold
@@ -232,7 +249,7 @@ class Asked(NamedTuple):
 
 def fold_models(asked: Asked) -> FoldModels:
     """Return the models of an outcome, by sums over folds where these are enough; see `by_sums`."""
-    return _BySums(asked) if by_sums(asked.model()) else _ByRows(asked)
+    return _BySums(asked) if by_sums(asked.model()) and not isinstance(asked.x, SparseRows) else _ByRows(asked)
 
 
 class _ByRows:
@@ -348,8 +365,11 @@ class RidgeByErrors:
     """
 
     def fit(self, x: Floats, y: Floats, sample_weight: Floats | None = None) -> RidgeByErrors:
-        """Fit the coefficients, by weights of rows if there are any, `(N,n),(N),(N)->`."""
-        self.fit_sums(Sums.of(x, y, sample_weight))
+        """Fit the coefficients, by weights of rows if there are any, `(N,n),(N),(N)->`; rows may be sparse."""
+        if is_sparse(x):
+            self.coefficients, self.penalty = sparse_ridge(x, y, sample_weight)
+        else:
+            self.fit_sums(Sums.of(x, y, sample_weight))
         return self
 
     def fit_sums(self, sums: Sums) -> Floats:

@@ -16,6 +16,7 @@ from evenhand.policy.after_horizon import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.end import After
+from evenhand.problem.hashing import reads
 
 Case = Mapping[str, Any]
 _NOBODY = "nobody whom an earlier case was about"
@@ -77,7 +78,7 @@ class Saved:
         columns |= {name: values.tolist() for name, values in _known(log).items()}
         unit = {} if p.unit is None else {p.unit.name: [_NOBODY] * log.rows}
         columns |= unit
-        wanted = (*(f.name for f in p.features), *(g.name for g in p.groups), *unit) if own else self.columns
+        wanted = (*reads(p.features), *(g.name for g in p.groups), *unit) if own else self.columns
         if wanted is not None:
             for name in wanted:
                 if name not in columns:

@@ -342,6 +342,7 @@ def for_whom(
     """
     evidence = evidence_of(log, problem)
     evidence.refuse_weights("for_whom")
+    evidence.refuse_hashed("for_whom")
     check_seed(seed)
     if evidence.coding is None:
         raise InvalidInput("log", "one that was read by a problem file, which says whose the features are", "another")

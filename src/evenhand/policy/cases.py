@@ -20,6 +20,7 @@ from evenhand.models.base import Model, by_action
 from evenhand.policy import checks
 from evenhand.problem import features
 from evenhand.problem.clock import Time
+from evenhand.problem.hashing import Hashing, is_hashed, reads
 from evenhand.problem.problem import Problem
 from evenhand.problem.unit import unit_number
 
@@ -229,6 +230,9 @@ class Encoder:
         raise InvalidInput(str(name), expected, f"an unknown name{suggestion(name, self.names)}")
 
     def _check_feature(self, feature: features.Feature, size: int, case: Mapping[str, object]) -> None:
+        if isinstance(feature, Hashing) and is_hashed(feature):
+            feature.buckets(*[value_of(case, name) for name in feature.reads])
+            return
         value = value_of(case, feature.name)
         if feature.name in self._numeric:
             refuse_boolean(feature.name, value)
@@ -248,9 +252,13 @@ class Encoder:
             values = [case[name] for name in self._read]
         except KeyError:
             values = [value_of(case, name) for name in self._read]  # refuses what is missing
+        if self.problem.packing is not None:
+            values = [case.get(f.name) for f in self.problem.features]
         names = [self.problem.groups[i].name for i in self._by_case]
         columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
         units = features.encode(self.problem.features, self._sizes, values)
+        if self.problem.packing is not None:
+            units = self.problem.packing.row(units.tolist(), case)
         return Context(
             self._arrange(units),
             known_outcomes(self.problem, known),
@@ -266,12 +274,13 @@ class Encoder:
             if not isinstance(case, Mapping) or not self._stated.issuperset(case):
                 self.entered(StatedCase(case))  # says what is wrong
         try:
-            values = [[case[f.name] for case in cases] for f in self.problem.features]
+            units = self._rows(cases)
         except KeyError:
-            values = [[value_of(case, f.name) for case in cases] for f in self.problem.features]  # says what is wrong
+            [value_of(case, name) for name in self._read for case in cases]  # says what is wrong
+            raise
         names = [self.problem.groups[i].name for i in self._by_case]
         columns = [[group_of(self.problem, name, value_of(case, name)) for name in names] for case in cases]
-        units, count = features.encode_all(self.problem.features, self._sizes, values, len(cases)), len(cases)
+        count = len(cases)
         padded = np.zeros((count, units.shape[1] + 1))
         padded[:, :-1] = units
         x = padded[:, self._layout]
@@ -282,6 +291,13 @@ class Encoder:
         whose = [z for z in map(self._unit, cases) if z is not None]
         unit = np.concatenate(whose) if whose else None
         return Context(x, known, groups, np.ones((count, len(self.problem.actions)), bool), None, unit)
+
+    def _rows(self, cases: Sequence[Mapping[str, object]]) -> Floats:
+        """Return the numbers of cases, `(N)->(N,n)`."""
+        named, packing = self.problem.features, self.problem.packing
+        if packing is not None:
+            return features.pack_all(named, self._sizes, packing, cases)
+        return features.encode_all(named, self._sizes, [[case[f.name] for case in cases] for f in named], len(cases))
 
     def _unit(self, case: Mapping[str, object]) -> Ints | None:
         if (unit := self.problem.unit) is None:
@@ -328,12 +344,12 @@ class Encoder:
         """The names that a case states: features, and groupings of cases."""
         groups = (self.problem.groups[i].name for i in self._by_case)
         unit = () if self.problem.unit is None else (self.problem.unit.name,)
-        return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups, *unit]))
+        return tuple(dict.fromkeys([*self._read, *groups, *unit]))
 
     @cached_property
     def _read(self) -> tuple[str, ...]:
-        """The names of the features, one for each."""
-        return tuple(f.name for f in self.problem.features)
+        """The names of the values that features are made of."""
+        return reads(self.problem.features)
 
     @cached_property
     def _numeric(self) -> tuple[str, ...]:
@@ -356,7 +372,9 @@ class Encoder:
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:
         """The feature that each number of each action encodes, `(A,n)`; see `policy.reasons.origins`."""
-        names = ["", *(f.name for f in self.problem.features for _ in f.units), None]
+        packing, names = self.problem.packing, ["", *(f.name for f in self.problem.features for _ in f.units), None]
+        if packing is not None:
+            names = [*(name for name in packing.origins for _ in range(2)), None]
         return tuple(tuple(names[i] for i in row) for row in self._layout.tolist())
 
     @cached_property
@@ -369,13 +387,16 @@ class Encoder:
         n, actions, read = self.problem.n_features, len(self.problem.actions), self.model.n_features
         if self._has_numbers and read == 1 + n:
             return np.tile(np.append(n, np.arange(n)), (actions, 1))
-        if not self._has_numbers and read in (0, actions * n):
+        if not self._has_numbers and self.problem.packed is None and read in (0, actions * n):
             blocks = np.full((actions, actions * n), n)
             for a in range(actions):
                 blocks[a, a * n : (a + 1) * n] = np.arange(n)
             return blocks
         if not self._has_numbers and read == n:
             return np.tile(np.arange(n), (actions, 1))
+        if self.problem.packed is not None:
+            expected = f"PerAction of a model of {self.problem.packed}, or such a model for all actions"
+            raise InvalidInput("model.n_features", expected, read)
         expected = f"PerAction.of(problem), or a model of {actions * n} features, {n} for each of {actions} actions"
         raise InvalidInput("model.n_features", f"{expected}, or of {n} for all of them", read)
 

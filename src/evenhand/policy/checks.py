@@ -346,6 +346,8 @@ def substitution(name: str, value: object) -> str:
     >>> substitution("channel", "fax")
     "channel: 'fax' is none of its levels, so another counts"
     """
+    if isinstance(value, str) and " " in value.strip():
+        return f"{name}: {value_text(value)} is none of its levels, or too long, so another counts, or its first words"
     if isinstance(value, str):
         return f"{name}: {value_text(value)} is none of its levels, so another counts"
     return f"{name}: {value_text(value)} is out of its range, so the nearest end counts"

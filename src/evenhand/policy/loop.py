@@ -16,7 +16,7 @@ from evenhand.core.luck import Stream
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals.base import Goal, Replans
-from evenhand.models.base import AskBoth, Model
+from evenhand.models.base import AskBoth, Model, refuse_dense
 from evenhand.policy import books, checks, entries
 from evenhand.policy.books import ByPeriod
 from evenhand.policy.cases import Encoder
@@ -253,6 +253,8 @@ def refuse_misfits(problem: Problem, model: Model, goals: tuple[Goal, ...], choi
     if model.n_outcomes != len(problem.learned):
         mend = f"give it n_outcomes={len(problem.learned)}, or leave the model out"
         raise InvalidInput("model", f"one of {problem.learned}", f"one of {model.n_outcomes} outcomes: {mend}")
+    if problem.packed is not None:
+        refuse_dense(model)
     if choice.n_plays != problem.n_plays:
         expected = f"one that plays {problem.n_plays} candidates, as problem.n_plays says"
         raise InvalidInput("choice", expected, f"{type(choice).__name__}, which plays {choice.n_plays}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,6 +14,8 @@ from evenhand.core.registry import suggestion
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, cached_property
 from evenhand.core.validate import number
+from evenhand.problem.hashing import Hashing, bucket, check_columns, is_hashed, level_text, reads
+from evenhand.problem.packing import Packing, table
 
 _EXACT = 2**53  # up to which all integers are doubles
 
@@ -124,34 +126,45 @@ class Categorical:
     """One of several levels, such as a channel or a country.
 
     Equation: one number per level but the first, 1 where the value is this level and 0 elsewhere; the first level is
-    what the intercept stands for.
+    what the intercept stands for. Where levels are `hashed`: 1 in one of so many columns, by a hash of the level.
 
     Args:
         name: by which cases state it.
-        levels: all values, at least two.
+        levels: all values, at least two; none where they are hashed.
         other: the level that stands in for values that are none of the levels; None refuses them.
+        hashed: the number of columns for levels that are not stated, such as 2**18 for sites; see `docs/wide.md`.
+            No text is refused then.
 
     Raises:
-        InvalidInput: a name that is empty, fewer than two levels, levels that are not text or not all different, or an
-            `other` that is none of them.
+        InvalidInput: a name that is empty, fewer than two levels, levels that are not text or not all different, an
+            `other` that is none of them, or levels beside `hashed`.
 
     >>> channel = Categorical("channel", ("web", "phone", "shop"), other="web")
     >>> channel.units, channel.encode("phone"), channel.encode("fax")
     (('channel=phone', 'channel=shop'), (1.0, 0.0), (0.0, 0.0))
+    >>> Categorical("site", hashed=2**18).buckets("abc.com")
+    (68391,)
     """
 
     name: str
-    levels: tuple[str, ...]
+    levels: tuple[str, ...] = ()
     other: str | None = None
+    hashed: int | None = None
 
     def __post_init__(self) -> None:
         _check_name("Categorical", self.name)
         field = f"Categorical({self.name!r})"
+        if self.hashed is not None:
+            check_columns(f"{field}.hashed", self.hashed)
+            if self.levels or self.other is not None:
+                raise InvalidInput(f"{field}.levels", "no levels, as they are hashed", self.levels or self.other)
+            return
         if isinstance(self.levels, str) or not all(isinstance(level, str) for level in self.levels):
             raise InvalidInput(f"{field}.levels", "a sequence of texts", repr(self.levels))
         object.__setattr__(self, "levels", tuple(self.levels))
         if len(self.levels) < 2 or len(set(self.levels)) < len(self.levels):
-            raise InvalidInput(f"{field}.levels", "at least two different levels", self.levels)
+            expected = "at least two different levels, or hashed=2**18 in place of levels"
+            raise InvalidInput(f"{field}.levels", expected, self.levels)
         if self.other is not None and self.other not in self.levels:
             raise InvalidInput(f"{field}.other", f"one of the levels {self.levels}, or None", repr(self.other))
 
@@ -159,7 +172,23 @@ class Categorical:
     def units(self) -> tuple[str, ...]:
         return tuple(f"{self.name}={level}" for level in self.levels[1:])
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def at_most(self) -> int:
+        return 1
+
+    def buckets(self, *values: object) -> tuple[int, ...]:
+        """Return the column of a level that is hashed."""
+        (value,) = values
+        return (bucket(self.name, level_text(self.name, value), self.hashed or 1),)
+
     def encode(self, value: object) -> tuple[float, ...]:
+        if self.hashed is not None:
+            level_text(self.name, value)
+            return ()
         if not isinstance(value, str) or (self.other is None and value not in self.levels):
             raise InvalidInput(self.name, f"one of {self.levels}", f"{value!r}{suggestion(value, self.levels)}")
         if value not in self.levels:
@@ -223,6 +252,30 @@ def _column(feature: Feature, size: int, values: list[object]) -> Floats:
             encode((feature,), (size,), [value])  # says what is wrong
         found.append(own)
     return np.array(found).reshape(len(values), size)
+
+
+def packing_of(features: Sequence[Feature]) -> Packing | None:
+    """Return the layout of packed rows; None where no feature is hashed, as rows are dense then."""
+    hashed = tuple(f for f in features if isinstance(f, Hashing) and is_hashed(f))
+    if not hashed:
+        return None
+    slots, names, at = list[tuple[int, int]](), list[str](), 1
+    for feature in features:
+        size = len(feature.units)
+        width = size if isinstance(feature, Categorical) else 1  # of a slot
+        own = [(start, start + width) for start in range(at, at + size, width or 1)]
+        slots, names, at = slots + own, names + [feature.name] * len(own), at + size
+    return Packing(tuple(slots), tuple(names), hashed)
+
+
+def pack_all(
+    features: tuple[Feature, ...], sizes: tuple[int, ...], packing: Packing, cases: Sequence[Mapping[str, object]]
+) -> Floats:
+    """Return the packed rows of several cases, `->(N,2k)`."""
+    columns = {name: [case[name] for case in cases] for name in reads(features)}
+    named = {f: n for f, n in zip(features, sizes, strict=True) if not is_hashed(f)}
+    exact = encode_all(tuple(named), tuple(named.values()), [columns[f.name] for f in named], len(cases))
+    return packing.rows(exact, [table(h, [columns[name] for name in h.reads]) for h in packing.hashed])
 
 
 def _check_name(kind: str, name: object) -> None:

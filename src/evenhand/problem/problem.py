@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core import texts
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.packed import Packed
 from evenhand.core.registry import suggestion
 from evenhand.core.signatures import typed, value_text
 from evenhand.core.texts import clip, count, few
@@ -24,10 +25,12 @@ from evenhand.problem.constraints.base import Constraint, parts_in
 from evenhand.problem.constraints.statements import Demands, Statement, state
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
-from evenhand.problem.features import Feature
+from evenhand.problem.features import Feature, packing_of
 from evenhand.problem.groups import Groups
+from evenhand.problem.hashing import reads
 from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
+from evenhand.problem.packing import Packing
 from evenhand.problem.slack import ranges
 from evenhand.problem.traffic import Traffic
 from evenhand.problem.unit import Unit
@@ -118,7 +121,7 @@ class Problem:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         check_names(self)
         if self.unit is not None:
-            self.unit.check(self, [f.name for f in self.features])
+            self.unit.check(self, reads(self.features))
         if self.names_candidates and self.n_plays > len(self.actions):
             why = "as some are free, have ranges of their own, or are divided into groups"
             expected = f"at most {len(self.actions)}, the number of actions, {why}"
@@ -167,9 +170,27 @@ class Problem:
         return tuple(o.name for o in self.outcomes if o.is_learned)
 
     @cached_property
+    def packing(self) -> Packing | None:
+        """The layout of packed rows; None where no feature is hashed."""
+        return packing_of(self.features)
+
+    @property
+    def packed(self) -> Packed | None:
+        """The numbers of columns and pairs of packed rows (`core.packed`); None where rows are dense."""
+        return None if self.packing is None else self.packing.size
+
+    @cached_property
     def n_features(self) -> int:
-        """The number of numbers that describe a case: an intercept, and those of its named features."""
-        return 1 + sum(len(f.units) for f in self.features)
+        """The number of numbers that describe a case: an intercept, and those of its named features.
+
+        Where a feature is hashed: two for each pair of a packed row.
+        """
+        return 1 + sum(len(f.units) for f in self.features) if self.packed is None else 2 * self.packed.pairs
+
+    @property
+    def n_columns(self) -> int:
+        """The number of coefficients of a linear model of a case: `n_features`, unless rows are packed."""
+        return self.n_features if self.packed is None else self.packed.columns
 
     @cached_property
     def noisy(self) -> tuple[str, ...]:

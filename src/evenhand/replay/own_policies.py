@@ -11,10 +11,12 @@ from typing import Annotated, Any, cast
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.packed import Packed
 from evenhand.core.registry import snake
 from evenhand.core.signatures import value_text
-from evenhand.logs.settings import Settings
+from evenhand.logs.settings import Settings, width
 from evenhand.models import Sklearn
+from evenhand.models.base import refuse_dense
 from evenhand.models.sklearn import is_estimator
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -26,7 +28,8 @@ KINDS = (
     "policy"
 )
 Own = Annotated[Any, KINDS]
-Maker = Callable[[Problem, Settings, int], Policy]  # of the problem, of what its file says of policies, and of n
+# Of the problem, of what its file says of policies, and of n, or the size of packed rows.
+Maker = Callable[[Problem, Settings, int | Packed], Policy]
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def own_policy(given: Own) -> Maker:
     'never'
     """
     if isinstance(given, Wrapped):
-        return lambda problem, _, n: given.policy(problem, n)
+        return lambda problem, _, n: given.policy(problem, width(n))
     if callable(getattr(given, "select", None)) and callable(getattr(given, "update", None)):
         named = snake(given.__name__ if isinstance(given, type) else type(given).__name__)
         make = given if isinstance(given, type) else Copies(cast("Algorithm", given))
@@ -92,8 +95,10 @@ def check_name(own: Policy, others: Sequence[str]) -> Policy:
     return own
 
 
-def _recipe_of(model: Sklearn, problem: Problem, settings: Settings, n_features: int) -> Policy:
-    own = replace(model, n_features=n_features, n_outcomes=len(problem.learned))
+def _recipe_of(model: Sklearn, problem: Problem, settings: Settings, n_features: int | Packed) -> Policy:
+    if isinstance(n_features, Packed):
+        refuse_dense(model, "policy")
+    own = replace(model, n_features=width(n_features), n_outcomes=len(problem.learned))
     named = f"{settings.name} with {type(model.estimator).__name__}"
     return replace(settings.build(problem, n_features, own), name=named)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.packed import Packed
 from evenhand.core.registry import closest
 from evenhand.core.signatures import checked
 from evenhand.core.texts import amount
@@ -21,6 +22,7 @@ from evenhand.logs.log import Source, read_replayed, read_rows
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.settings import BLIND, recipes, systems
 from evenhand.logs.spec import Spec
+from evenhand.models.base import refuse_dense
 from evenhand.policy.batch import compile_ahead
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import as_rated
@@ -117,10 +119,10 @@ def replay_files(
         spec = replace(spec, settings=settings)
     read = read_rows(log_path, spec)
     spec, problem, log = read.spec, read.problem, read.environment(shuffles=runs.replicas)
-    policies = systems(problem, spec.settings, log.n_features)
+    policies = systems(problem, spec.settings, read.n_features)
     refuse_features(policies[0], spec, log)
     if own is not None:
-        policies.insert(0, check_name(own(problem, spec.settings, log.n_features), [p.name for p in policies]))
+        policies.insert(0, check_name(own(problem, spec.settings, read.n_features), [p.name for p in policies]))
         refuse_features(policies[0], spec, log)
     refuse_misfit(read.name, spec, problem, read.encoded)
     found = run_all([(p.name, p) for p in policies], log, runs, how)
@@ -150,6 +152,8 @@ def refuse_features(policy: Policy, spec: Spec, log: Logged) -> None:
     Raises:
         InvalidInput: it has another one.
     """
+    if spec.hashing:
+        refuse_dense(policy.model, "policy.model")
     if policy.model.n_features != log.n_features:
         expected = f"one of {log.n_features} features, as the log has"
         raise InvalidInput("policy.model", expected, f"{spec.settings.model} of {policy.model.n_features}")
@@ -232,9 +236,9 @@ def replay_several(
         for rate, at in specs:
             problem = at.problem(levels)
             if isinstance(part, str):
-                policy = replace(settings.build(problem, log.n_features), name=part)
+                policy = replace(settings.build(problem, read.n_features), name=part)
             else:
-                policy = check_name(part(problem, settings, log.n_features), taken)
+                policy = check_name(part(problem, settings, read.n_features), taken)
             refuse_features(policy, replace(at, settings=settings), log)
             cells.append((policy.name, rate, policy))
         taken.append(policy.name)
@@ -282,7 +286,7 @@ def of_problem_file(path: Path) -> dict[str, Callable[[], object]]:
         InvalidInput: as for `read_spec`; or the recipe refuses the problem.
     """
     found = policies(path)
-    log = _invented_log(found[0].problem)
+    log = _invented_log(found[0].problem, packed=bool(read_spec(path).hashing))
     jobs: dict[str, Callable[[], object]] = {
         p.name: partial(simulate, p, replace(log, problem=p.problem), replicas=2, progress=False) for p in found
     }
@@ -297,10 +301,10 @@ def policies(path: Path) -> list[Policy]:
     """
     spec = read_spec(path)
     problem = spec.problem(dict.fromkeys(spec.groups, ("one", "other")))
-    return systems(problem, spec.settings, _UNITS * len(problem.actions))
+    return systems(problem, spec.settings, Packed(_UNITS, _UNITS) if spec.hashing else _UNITS * len(problem.actions))
 
 
-def _invented_log(problem: Problem) -> Logged:
+def _invented_log(problem: Problem, packed: bool) -> Logged:
     """Make a log of all actions in turn; varying propensities ensure that rows are rejected at random."""
     luck, actions = np.random.default_rng(0), np.arange(_ROWS) % len(problem.actions)
     ends = problem.span_by_action[:, actions if problem.span_by_action.shape[1] > 1 else 0]
@@ -308,10 +312,16 @@ def _invented_log(problem: Problem) -> Logged:
     outcomes = luck.uniform(low, np.maximum(high, low), (_ROWS, len(problem.observed)))
     ends = np.cumsum([0, *(len(g.names) for g in problem.groups)])
     columns = [luck.integers(a, b, _ROWS) for a, b in pairwise(ends)]
+    units, layout = luck.standard_normal((_ROWS, _UNITS)), blocks(len(problem.actions), _UNITS)
+    if packed:
+        pairs = [np.broadcast_to(np.arange(_UNITS), units.shape), units]
+        units = np.stack(pairs, 2).reshape(_ROWS, 2 * _UNITS)
+        layout = np.tile(np.arange(-1, 2 * _UNITS), (len(problem.actions), 1))
     return Logged(
         problem=problem,
-        units=luck.standard_normal((_ROWS, _UNITS)),
-        layout=blocks(len(problem.actions), _UNITS),
+        units=units,
+        layout=layout,
+        numbered=packed,
         actions=actions,
         propensities=np.where(np.arange(_ROWS) % 2 == 0, 0.5, 0.4),
         outcomes=outcomes,

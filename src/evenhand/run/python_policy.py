@@ -128,6 +128,7 @@ class Selecting:
     """A model whose bonus is 1 for the action that an algorithm selects, and 0 for all others."""
 
     selects: ClassVar[bool] = True
+    reads_packed: ClassVar[bool] = True
     make: Callable[[np.random.Generator], Algorithm]
     n_features: int
     weights: tuple[float, ...]

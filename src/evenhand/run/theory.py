@@ -298,7 +298,7 @@ def theory(
     array([20.,  5.])
     """
     Terms(problem).with_constraints()
-    n, horizon = n_parameters or problem.n_features * len(problem.actions), problem.horizon
+    n, horizon = n_parameters or problem.n_columns * len(problem.actions), problem.horizon
     whole("n_parameters", n if n_parameters is None else n_parameters, 1)
     number("delta", delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
     if width_sum is not None:

@@ -96,6 +96,9 @@ class Feedback:
         For campaigns of problem files they are the policy's features: an intercept, standardised numbers, and
         indicators. For others they are the numbers of the case, unchanged; texts are left out.
         """
+        if self.coded is not None and self.coded.units.packing is not None:
+            hashed = [h.name for h in self.coded.units.hashed]
+            raise InvalidInput("features", "none that are hashed in numbers of cases: export decisions or vw", hashed)
         if self.coded is not None:
             return self.coded.units.names, self.coded.units.row
         names = tuple(name for name, of in self.history.cases.items() if of <= {int, float, bool})

@@ -21,6 +21,7 @@ from evenhand.live.stores._clock import clock
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.batches import Deciding
 from evenhand.logs.problem_file import read_spec
+from evenhand.models.base import Model, reads_packed
 from evenhand.policy.cases import known_outcomes, offer_mask
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -33,12 +34,15 @@ _MANY = 8  # decisions in a row that are frozen
 class _Shapes:
     """Makes contexts of the shapes that a problem has, with any cases."""
 
-    def __init__(self, problem: Problem, n_features: int) -> None:
-        self._problem, self._n = problem, n_features
+    def __init__(self, problem: Problem, model: Model) -> None:
+        self._problem, self._n, self._packed = problem, model.n_features, reads_packed(model)
 
     def context(self, case: Any, offered: Any, known: Any) -> Context:
         problem, i = self._problem, int(case["round"])
         features = np.random.default_rng(i).uniform(-1.0, 1.0, (1, len(problem.actions), self._n))
+        if self._packed:  # after the number of the action, pairs of an index and a value
+            features[:, :, 0] = np.arange(len(problem.actions))
+            features[:, :, 1::2] = np.arange(self._n // 2)
         groups = [problem.columns.index((g.name, g.names[i % len(g.names)])) for g in problem.groups]
         placed = problem.groups_of(np.array([groups], np.int64).reshape(1, -1))
         unit = None if problem.unit is None else np.array([i])
@@ -70,7 +74,7 @@ def rehearse(policy: Policy, rounds: int = _ROUNDS) -> None:
     >>> rehearse(eh.uniform(shop, 1))
     """
     now = [_begin(policy.problem)]
-    shapes = _Shapes(policy.problem, policy.model.n_features)
+    shapes = _Shapes(policy.problem, policy.model)
     store = MemoryStore(now=lambda: now[0])
     campaign = Campaign.open(store, "rehearsal", policy, encoder=shapes, patience=_PATIENCE)
     made = list[str]()

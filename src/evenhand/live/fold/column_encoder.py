@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.packed import Packed
 from evenhand.core.records import Context
 from evenhand.core.registry import suggestion
 from evenhand.core.signatures import value_text
@@ -107,13 +108,14 @@ class ColumnEncoder:
 
     def _contexts(self, cases: Sequence[Case]) -> Context:
         count = len(cases)
-        units = np.zeros((count, len(self.units.names) + 1))  # index -1 reads the appended 0
-        units[:, :-1] = self.units.rows(cases)
+        rows = self.units.rows(cases)
+        units = np.zeros((count, rows.shape[1] + 1))  # index -1 reads the appended 0
+        units[:, :-1] = rows
         numbers = {c: np.array([number(c, case[c], "a finite number") for case in cases]) for c in self._known}
         declared = self.spec.known(self.problem, numbers)
         groups = [self._places(name, [self._group(case, g) for case in cases]) for name, g in self.spec.groups.items()]
         return Context(
-            units.take(self.layout, 1),
+            self._numbered(units.take(self.layout, 1)),
             np.repeat(self.problem.declared[None], count, 0) if declared is None else declared,
             self.problem.groups_of(np.array(groups, np.int64).reshape(len(groups), count).T),
             np.ones((count, len(self.problem.actions)), bool),
@@ -164,7 +166,7 @@ class ColumnEncoder:
             self.units.number(case, name)
         if name in self.spec.known_columns:
             number(name, case[name], "a finite number")
-        if name in self.units.levels:
+        if name in self.units.texts:
             self.units.level(case, name)
         if self.problem.unit is not None and self.problem.unit.name == name:
             self._units_of([case])
@@ -212,7 +214,7 @@ class ColumnEncoder:
 
     @property
     def ranged(self) -> Sequence[str]:
-        return list(self.units.numeric)
+        return [*self.units.numeric, *self.spec.texts]
 
     @property
     def declares(self) -> bool:
@@ -223,7 +225,13 @@ class ColumnEncoder:
 
     def features(self, units: Floats) -> Floats:
         """Return the features of every action, `(u)->(1,A,n)`."""
-        return np.append(units, 0.0)[self.layout][None]  # index -1 reads the appended 0
+        return self._numbered(np.append(units, 0.0)[self.layout][None])  # index -1 reads the appended 0
+
+    def _numbered(self, x: Floats) -> Floats:
+        """Write the number of each action before its packed row, `(A,n)->(A,n)`."""
+        if self.units.packing is not None:
+            x[:, :, 0] = np.arange(x.shape[1])
+        return x
 
     @cached_property
     def layout(self) -> Ints:
@@ -234,10 +242,12 @@ class ColumnEncoder:
     def origins(self) -> tuple[tuple[str | None, ...], ...]:
         """The column that each number of each action's features encodes, `(A,n)`; see `policy.reasons.origins`."""
         names: list[str | None] = [""] * (len(self.units.names) + 1)
-        names[-1] = None  # index -1 reads the appended 0
         for column, places in self.units.of_column.items():
             for i in places:
                 names[i] = column
+        if self.units.packing is not None:
+            names = [*(name for name in self.units.packing.origins for _ in range(2)), None]
+        names[-1] = None  # index -1 reads the appended 0
         return tuple(tuple(names[i] for i in row) for row in self.layout.tolist())
 
     @cached_property
@@ -312,7 +322,7 @@ def of_file(text: Text) -> FilePolicy:
         ("levels", spec.categorical, spec.levels, names),
     ):
         for column in columns:
-            if column not in stated:
+            if column not in stated and column not in spec.hashed and column not in spec.texts:
                 field = f"{text.name}: features.{kind}.{column}"
                 raise InvalidInput(field, f"{what}, as there is no log to learn it from", "nothing")
     groups: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
@@ -328,7 +338,8 @@ def of_file(text: Text) -> FilePolicy:
     none: Floats = np.zeros(0)
     texts = dict.fromkeys(spec.categorical, Names.of(()))
     numbers = dict.fromkeys(spec.numeric, none)
-    units = Units.fit(numbers, texts, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
+    marks = {"missing": marked(spec), "dates": spec.dates}
+    units = Units.fit(numbers, texts, spec.ranges, spec.levels, **marks, hashed=spec.hashing)
     return _build(text, spec, groups, units)
 
 
@@ -373,6 +384,7 @@ def _columns(spec: Spec) -> dict[str, list[str]]:
         "features.categorical": sorted(spec.categorical),
         "features.ranges": [f"{column} {list(ends)}" for column, ends in sorted(spec.ranges.items())],
         "features.levels": [f"{column} {list(levels)}" for column, levels in sorted(spec.levels.items())],
+        "features.hashed": sorted(map(repr, spec.hashing)),
         "features.dates": sorted(spec.dates),
         "features.missing": [f"{column} {treatment}" for column, treatment in sorted(spec.missing.items())],
         "groups": sorted(groups),
@@ -398,7 +410,9 @@ def _build(
 def _policy_of(coded: ColumnEncoder) -> FilePolicy:
     """Return the policy of an encoder's problem, whose groups are then those of the policy's problem."""
     settings = coded.spec.settings.without_warmup() if coded.taught else coded.spec.settings
-    policy = systems(coded.problem, settings, coded.layout.shape[1])[0]
+    size = coded.units.size
+    size = size if isinstance(size, Packed) else int(coded.layout.shape[1])
+    policy = systems(coded.problem, settings, size)[0]
     if coded.lease is not None:
         coded.lease.check(policy)
     return FilePolicy(policy, replace(coded, problem=policy.problem))

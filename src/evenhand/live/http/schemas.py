@@ -13,6 +13,7 @@ from evenhand.live.fold.cases import NameEncoder
 from evenhand.live.fold.column_encoder import ColumnEncoder
 from evenhand.live.http.bodies import MOST
 from evenhand.problem.features import Categorical, Numeric
+from evenhand.problem.hashing import Hashed, is_hashed, reads
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.version import __version__
@@ -21,6 +22,8 @@ Schema = dict[str, Any]
 # Printable characters and spaces, as ECMA-262 has them.
 TEXT = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^ *[^\p{C}\p{Z}](?:[^\p{C}\p{Z}]| )*$"}
 KEY = {**TEXT, "pattern": r"^[^\u0000]+$"}
+_A_TEXT = {"type": "string", "examples": ["some words"]}
+_A_LEVEL = {"type": ["string", "integer"], "examples": ["any"]}  # of a feature whose levels are hashed
 _KEY_OF_EXAMPLES = "order-17"
 _NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
 _TEXT_OR_NULL, _CHANCE_OR_NULL = {"type": ["string", "null"]}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
@@ -194,14 +197,17 @@ def _case(campaign: Campaign) -> Schema:
     problem, encoder = campaign.policy.problem, campaign.encoder
     names: dict[str, Schema]
     if isinstance(encoder, NameEncoder):
-        names = {f.name: _feature(f) for f in problem.features}
+        names = dict.fromkeys(reads(problem.features), _A_LEVEL) | {f.name: _feature(f) for f in problem.features}
+        names = {name: names[name] for name in reads(problem.features)}
         names |= {g.name: _one_of(g.names) for g in problem.groups if g.of is None}
     elif isinstance(encoder, ColumnEncoder):
         spec, units = encoder.spec, encoder.units
         scales = {name: (scale.low, scale.high) for name, scale in units.numeric.items()}
         names = {name: _usual(*scales[name]) if name in scales else {"type": "number"} for name in spec.numeric}
         names |= {name: {"type": "string", "description": "a date, such as 2026-11-23"} for name in spec.dates}
-        names |= {name: _usually_one_of(units.levels.get(name, ())) for name in spec.categorical}
+        named = ((name, units.levels.get(name, ())) for name in spec.categorical)
+        names |= {name: _usually_one_of(levels) if levels else _A_LEVEL for name, levels in named}
+        names |= dict.fromkeys(spec.texts, _A_TEXT)
         names |= {name: {"type": "number"} for name in spec.known_columns}
         of = {g.name: g.names for g in problem.groups}
         names |= {g.column: _one_of(of[name]) for name, g in spec.groups.items() if name in of}
@@ -217,6 +223,10 @@ def _case(campaign: Campaign) -> Schema:
 def _feature(feature: object) -> Schema:
     if isinstance(feature, Numeric):
         return _usual(feature.low, feature.high)
+    if isinstance(feature, Hashed):
+        return _A_TEXT
+    if is_hashed(feature):
+        return _A_LEVEL
     if isinstance(feature, Categorical):
         return _one_of(feature.levels) if feature.other is None else _usually_one_of(feature.levels)
     return {}

@@ -140,7 +140,7 @@ class Cases:
         return Cases(
             texts=texts,
             numbers=numbers,
-            features=Features(coding, Packed({**numbers, **{c: read.names(c) for c in coding.levels}}), len(read)),
+            features=Features(coding, Packed({**numbers, **{c: read.names(c) for c in coding.texts}}), len(read)),
             known=problem.declared[None] if known is None else known,
             groups=groups,
             form=table.form(places, spec.form),
