@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from evenhand.core.packed import Packed
 from evenhand.core.validate import whole
 from evenhand.models.base import Model
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
+from evenhand.models.diagonal import WIDE, packed_rows
+from evenhand.models.diagonal_logistic import DiagonalLogistic
+from evenhand.models.diagonal_ridge import DiagonalRidge
 from evenhand.models.per_action import PerAction
 from evenhand.models.stacked import Stacked
 from evenhand.models.tabular import NullModel
@@ -29,6 +33,7 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
     named by the problem           own coefficients per action: `PerAction` of each
     not named                      none: one per action, which is 1 for that action and 0 for others
     `n_features`                   as many per candidate, which the caller makes, with shared coefficients
+    packed rows, or more than 300  `DiagonalLogistic` and `DiagonalRidge` in place of the first two
     =============================  ===================================================================
 
     Args:
@@ -48,7 +53,7 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
         whole("n_features", n_features, 1)
     by_action = bool(problem.features) and n_features is None
     size = n_features or (problem.n_features if by_action else len(problem.actions))
-    parts = tuple(_parts(problem, size))
+    parts = tuple(_parts(problem, size, packed_rows(problem) if by_action else None))
     if not parts:
         return NullModel(n_features=size, n_outcomes=0)
     if by_action:
@@ -56,14 +61,19 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
     return parts[0] if len(parts) == 1 else Stacked(parts)
 
 
-def _parts(problem: Problem, n_features: int) -> Iterator[Model]:
+def _parts(problem: Problem, n_features: int, packed: Packed | None) -> Iterator[Model]:
     """Return the models of the learned outcomes, in their order."""
+    wide = packed is not None or n_features > WIDE
     ranges = [o.widest == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
     if len(ranges) > 1 and all(ranges):
         ranges = [False] * len(ranges)
     for yes_or_no, outcomes in groupby(ranges):
         count = len(list(outcomes))
-        if yes_or_no:
+        if wide and yes_or_no:
+            yield from [DiagonalLogistic(n_features=n_features, packed=packed)] * count
+        elif wide:
+            yield DiagonalRidge(n_features=n_features, n_outcomes=count, packed=packed)
+        elif yes_or_no:
             yield from [BayesianLogistic(n_features=n_features)] * count
         else:
             yield BayesianRidge(n_features=n_features, n_outcomes=count)
