@@ -17,7 +17,7 @@ which each outcome was predicted, before it was learned, at that penalty.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -83,6 +83,9 @@ class Known(NamedTuple):
     horizon: Floats
     ahead: Floats
     affordable: Floats
+
+
+Attribute = Callable[[Floats, Floats, Floats], Floats]  # theta, features and prices, as `_shared.linear_parts`
 
 
 class Cells(NamedTuple):
@@ -277,29 +280,20 @@ def fade(state: DiagonalState, keep: Floats, ahead: Floats) -> bool:
     return some
 
 
-def parts(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> tuple[Floats, Floats, Ints]:
-    """Return theta and features of two candidates as `_shared.linear_parts` reads them, and the place of each feature.
-
-    `(2,k)->(M,k),(2,1+k),(k)`; the first feature says which of the two a candidate is.
-    """
-    s, cells, m = state, read(state, x, n_features, packed), state.moment.shape[2]
-    replicas, _, k = cells.z.shape
-    square = (cells.z**2).sum(2)
-    size = np.where(s.count > 0.0, s.size / np.maximum(s.count, LEAST), 1.0)[:, None]
-    rho = s.chosen[:, None] * np.where(s.count[:, None] > 0.0, size, np.where(square > 0.0, square, 1.0))
-    factor = s.factor[:, None, None]
-    precision = rho[:, :, None] + factor * cells.information
-    theta = cells.origin + factor[..., None] * cells.moment / precision[..., None]
-    own = np.ascontiguousarray(theta.transpose(0, 1, 3, 2)).reshape(2 * replicas, m, k)
-    which = np.broadcast_to(np.array([[0.0], [1.0]]), (replicas, 2, 1))
-    places = np.arange(k) if packed is None else 1 + 2 * np.arange(k)
-    return own, np.concatenate([which, cells.z], 2), places
-
-
-def spread(found: Floats, places: Ints, width: int, n_features: int) -> Floats:
-    """Put the parts of features at their places in a candidate, `(K,1+k),(k)->(K,n)`."""
-    out = np.zeros((*found.shape[:2], width))
-    out[:, :, width - n_features + places] = found[:, :, 1:]
+def contributions(
+    state: DiagonalState, x: Floats, w: Floats, rows: tuple[int, Packed | None], attribute: Attribute
+) -> Floats:
+    """Attribute a difference to features, `(2,n),(K,1|2,M)->(K,n)`; `rows` is n and the size of packed rows."""
+    cells, m, (n, packed) = read(state, x, *rows), state.moment.shape[2], rows
+    (replicas, _, k), count = cells.z.shape, np.maximum(state.count, LEAST)
+    rho = state.chosen * np.where(state.count > 0.0, state.size / count, 1.0)
+    f = state.factor[:, None, None]
+    off = f[..., None] * cells.moment / (rho[:, None, None] + f * cells.information)[..., None]
+    theta = (cells.origin + off).transpose(0, 1, 3, 2).reshape(2 * replicas, m, k)
+    which = np.broadcast_to(np.array([[0.0], [1.0]]), (replicas, 2, 1))  # in place of an action: a row of theta each
+    found = attribute(np.ascontiguousarray(theta), np.concatenate([which, cells.z], 2), w)
+    out = np.zeros((*found.shape[:2], x.shape[2]))
+    out[:, :, slice(x.shape[2] - n, None) if packed is None else slice(x.shape[2] - n + 1, None, 2)] = found[:, :, 1:]
     return out
 
 
@@ -321,6 +315,26 @@ def open_directions(known: Known, r: int, new: float, weight: float) -> None:
 def directions(touched: float, novel: float, more: float) -> int:
     """The number of coefficients that observations to come are spread over: those with data, and new ones."""
     return max(int(touched + more * novel), 1)
+
+
+@inlined
+def predict(f: float, cells: Cells, at: tuple[int, int], rho: float, precision: Floats, center: Floats) -> float:
+    """Fill in the precision of each coefficient and the mean of each outcome, `(k),(M)`; returns S.
+
+    `at` is a replica and a candidate, and f the factor of its sums.
+    """
+    (r, a), total = at, 0.0
+    for m in range(len(center)):
+        center[m] = 0.0
+    for i in range(len(precision)):
+        z = cells.z[r, a, i]
+        precision[i] = rho + f * cells.information[r, a, i]
+        if z != 0.0:
+            total += z * z / precision[i]
+            for m in range(len(center)):
+                off = f * cells.moment[r, a, i, m] / precision[i]
+                center[m] += z * (cells.origin[r, a, min(i, cells.origin.shape[2] - 1), m] + off)
+    return total
 
 
 @inlined

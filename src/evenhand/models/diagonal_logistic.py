@@ -27,6 +27,7 @@ from evenhand.models.diagonal import (
     first_best,
     open_directions,
     penalty,
+    predict,
     width,
 )
 from evenhand.models.prior import Prior
@@ -44,7 +45,7 @@ def _value(known: Known, cells: Cells, ends: Floats, scale: float, w: Floats) ->
     mean = np.zeros((w.shape[0], w.shape[1], cells.z.shape[1]))
     bonus = np.zeros((w.shape[0], w.shape[1], cells.z.shape[1]))
     k, each = cells.z.shape[2], w.shape[2] > 1
-    precision = np.empty(k)
+    precision, odds = np.empty(k), np.empty(1)
     for r in range(len(cells.z)):
         more = future_observations(known.seen[r], known.rounds[r], known.taught[r], known.horizon[r], known.ahead[r])
         n, f = directions(known.touched[r], known.novel[r], more), known.factor[r]
@@ -53,14 +54,9 @@ def _value(known: Known, cells: Cells, ends: Floats, scale: float, w: Floats) ->
             square = norm2(z)
             if not square > FAINT:
                 continue
-            rho, total, odds = penalty(known.chosen[r], known.size[r], known.seen[r], square), 0.0, 0.0
-            for i in range(k):
-                precision[i] = rho + f * cells.information[r, a, i]
-                if z[i] != 0.0:
-                    total += z[i] * z[i] / precision[i]
-                    off = f * cells.moment[r, a, i, 0] / precision[i]
-                    odds += z[i] * (cells.origin[r, a, min(i, cells.origin.shape[2] - 1), 0] + off)
-            center = sigmoid(odds)
+            rho = penalty(known.chosen[r], known.size[r], known.seen[r], square)
+            total = predict(f, cells, (r, a), rho, precision, odds)
+            center = sigmoid(odds[0])
             curve = center * (1.0 - center)
             variance = curve * width(z, precision, cells.expected[r, a], total, curve)
             some = affordable(more, n, known.affordable, (r, a, cells.z.shape[1]))
@@ -82,9 +78,9 @@ def log_odds_after(before: float, variance: float, y: float, weight: float) -> f
         over = u - before - variance * weight * (y - p)
         low, high = (low, u) if over > 0.0 else (u, high)
         step = over / (1.0 + variance * weight * (p * (1.0 - p)))
-        u = u - step if low < u - step < high else 0.5 * (low + high)
         if abs(step) <= 1e-12 * (1.0 + abs(u)):
             break
+        u = u - step if low < u - step < high else 0.5 * (low + high)
     return u
 
 
@@ -94,7 +90,8 @@ def _learn(
 ) -> tuple[Floats, Floats]:
     """Learn one play per replica, `(1,k),(G),(R,G),(1,1),(1,1)->(1,k),(1,k,1)`; returns what sums grow by."""
     k = cells.z.shape[2]
-    information, moment, off = np.zeros((len(y), 1, k)), np.zeros((len(y), 1, k, 1)), np.empty(k)
+    information, moment = np.zeros((len(y), 1, k)), np.zeros((len(y), 1, k, 1))
+    precision, odds = np.empty(k), np.empty(1)
     for r in range(len(y)):
         z, f = cells.z[r, 0], known.factor[r]
         square = norm2(z)
@@ -102,32 +99,23 @@ def _learn(
             continue
         known.seen[r] += weight
         known.size[r] += weight * square
-        for g in range(len(scales) + 1):  # each competing penalty, and then the chosen one, which learns
-            chosen = g == len(scales)
-            rho = penalty(known.chosen[r] if chosen else scales[g], known.size[r], known.seen[r], square)
-            total, odds = 0.0, 0.0
-            for i in range(k):
-                if z[i] != 0.0:
-                    precision = rho + f * cells.information[r, 0, i]
-                    total += z[i] * z[i] / precision
-                    off[i] = f * cells.moment[r, 0, i, 0] / precision
-                    odds += z[i] * (cells.origin[r, 0, min(i, cells.origin.shape[2] - 1), 0] + off[i])
-            if not chosen:
-                u = odds / math.sqrt(1.0 + _MODERATE * total)
-                losses[r, g] += weight * (max(u, 0.0) + math.log1p(math.exp(-abs(u))) - y[r, 0, 0] * u)
-                continue
-            p = sigmoid(log_odds_after(odds, total, y[r, 0, 0], weight))
-            curve, slope, new = weight * (p * (1.0 - p)), weight * (y[r, 0, 0] - p), 0.0
-            for i in range(k):
-                if z[i] != 0.0:
-                    precision = rho + f * cells.information[r, 0, i]
-                    rest = 1.0 + curve * max(total - z[i] * z[i] / precision, 0.0)
-                    new += 1.0 if cells.information[r, 0, i] == 0.0 else 0.0
-                    more = curve * (z[i] * z[i]) / rest
-                    theta = off[i] + z[i] * slope / precision
-                    information[r, 0, i] = more / f
-                    moment[r, 0, i, 0] = ((precision + more) * theta - precision * off[i]) / f
-            open_directions(known, r, new, weight)
+        for g in range(len(scales)):
+            rho = penalty(scales[g], known.size[r], known.seen[r], square)
+            total = predict(f, cells, (r, 0), rho, precision, odds)
+            u = odds[0] / math.sqrt(1.0 + _MODERATE * total)
+            losses[r, g] += weight * (max(u, 0.0) + math.log1p(math.exp(-abs(u))) - y[r, 0, 0] * u)
+        rho, new = penalty(known.chosen[r], known.size[r], known.seen[r], square), 0.0
+        total = predict(f, cells, (r, 0), rho, precision, odds)
+        p = sigmoid(log_odds_after(odds[0], total, y[r, 0, 0], weight))
+        curve, slope = weight * (p * (1.0 - p)), weight * (y[r, 0, 0] - p)
+        for i in range(k):
+            if z[i] != 0.0:
+                more = curve * (z[i] * z[i]) / (1.0 + curve * max(total - z[i] * z[i] / precision[i], 0.0))
+                new += 1.0 if cells.information[r, 0, i] == 0.0 else 0.0
+                information[r, 0, i] = more / f
+                off = f * cells.moment[r, 0, i, 0] / precision[i]
+                moment[r, 0, i, 0] = (more * off + (precision[i] + more) * (z[i] * slope / precision[i])) / f
+        open_directions(known, r, new, weight)
     return information, moment
 
 
@@ -230,5 +218,8 @@ class DiagonalLogistic(WithoutLuck):
         return (diagonal.note(state, replica),)
 
     def contributions(self, state: DiagonalState, x: Floats, w: Floats) -> Floats:
-        theta, z, places = diagonal.parts(state, x, self.n_features, self.packed)
-        return diagonal.spread(logistic_parts(theta[:, 0], z, w), places, x.shape[2], self.n_features)
+        return diagonal.contributions(state, x, w, (self.n_features, self.packed), _attribute)
+
+
+def _attribute(theta: Floats, x: Floats, w: Floats) -> Floats:
+    return logistic_parts(theta[:, 0], x, w)

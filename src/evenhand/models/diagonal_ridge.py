@@ -28,6 +28,7 @@ from evenhand.models.diagonal import (
     first_best,
     open_directions,
     penalty,
+    predict,
     width,
 )
 from evenhand.models.prior import Prior
@@ -50,16 +51,8 @@ def _value(known: Known, cells: Cells, sigma: Floats, ends: Floats, scale: float
             square = norm2(z)
             if not square > FAINT:
                 continue
-            rho, total = penalty(known.chosen[r], known.size[r], known.seen[r], square), 0.0
-            for m in range(outcomes):
-                center[m] = 0.0
-            for i in range(k):
-                precision[i] = rho + f * cells.information[r, a, i]
-                if z[i] != 0.0:
-                    total += z[i] * z[i] / precision[i]
-                    for m in range(outcomes):
-                        off = f * cells.moment[r, a, i, m] / precision[i]
-                        center[m] += z[i] * (cells.origin[r, a, min(i, cells.origin.shape[2] - 1), m] + off)
+            rho = penalty(known.chosen[r], known.size[r], known.seen[r], square)
+            total = predict(f, cells, (r, a), rho, precision, center)
             variance = width(z, precision, cells.expected[r, a], total, 1.0)
             some = affordable(more, n, known.affordable, (r, a, cells.z.shape[1]))
             half = scale * reach(variance, some, n)
@@ -82,7 +75,7 @@ def _learn(
     """Learn one play per replica, `(1,k),(G),(R,G),(R,G,M,M),(1,M),(1,M)->(1,k),(1,k,M)`; returns what sums grow by."""
     k, outcomes = cells.z.shape[2], y.shape[2]
     information, moment = np.zeros((len(y), 1, k)), np.zeros((len(y), 1, k, outcomes))
-    off, miss = np.empty((k, outcomes)), np.empty(outcomes)
+    precision, center = np.empty(k), np.empty(outcomes)
     for r in range(len(y)):
         z, f = cells.z[r, 0], known.factor[r]
         square = norm2(z)
@@ -90,35 +83,25 @@ def _learn(
             continue
         known.seen[r] += weight
         known.size[r] += weight * square
-        for g in range(len(scales) + 1):  # each competing penalty, and then the chosen one, which learns
-            chosen = g == len(scales)
-            rho = penalty(known.chosen[r] if chosen else scales[g], known.size[r], known.seen[r], square)
-            total = 0.0
+        for g in range(len(scales)):
+            rho = penalty(scales[g], known.size[r], known.seen[r], square)
+            total = predict(f, cells, (r, 0), rho, precision, center)
+            losses[r, g] += math.log1p(weight * total)
             for m in range(outcomes):
-                miss[m] = y[r, 0, m]
-            for i in range(k):
-                if z[i] != 0.0:
-                    precision = rho + f * cells.information[r, 0, i]
-                    total += z[i] * z[i] / precision
-                    for m in range(outcomes):
-                        off[i, m] = f * cells.moment[r, 0, i, m] / precision
-                        miss[m] -= z[i] * (cells.origin[r, 0, min(i, cells.origin.shape[2] - 1), m] + off[i, m])
-            if not chosen:
-                losses[r, g] += math.log1p(weight * total)
+                for j in range(outcomes):
+                    both = (y[r, 0, m] - center[m]) * (y[r, 0, j] - center[j])
+                    missed[r, g, m, j] += weight * both / (1.0 + weight * total)
+        rho, new = penalty(known.chosen[r], known.size[r], known.seen[r], square), 0.0
+        total = predict(f, cells, (r, 0), rho, precision, center)
+        for i in range(k):
+            if z[i] != 0.0:
+                rest = 1.0 + weight * max(total - z[i] * z[i] / precision[i], 0.0)
+                new += 1.0 if cells.information[r, 0, i] == 0.0 else 0.0
+                information[r, 0, i] = weight * (z[i] * z[i]) / rest / f
                 for m in range(outcomes):
-                    for j in range(outcomes):
-                        missed[r, g, m, j] += weight * (miss[m] * miss[j]) / (1.0 + weight * total)
-                continue
-            new = 0.0
-            for i in range(k):
-                if z[i] != 0.0:
-                    own = z[i] * z[i] / (rho + f * cells.information[r, 0, i])
-                    share = weight / (1.0 + weight * max(total - own, 0.0)) / f
-                    new += 1.0 if cells.information[r, 0, i] == 0.0 else 0.0
-                    information[r, 0, i] = share * (z[i] * z[i])
-                    for m in range(outcomes):
-                        moment[r, 0, i, m] = share * z[i] * (miss[m] + z[i] * off[i, m])
-            open_directions(known, r, new, weight)
+                    off = f * cells.moment[r, 0, i, m] / precision[i]
+                    moment[r, 0, i, m] = weight * z[i] * (y[r, 0, m] - center[m] + z[i] * off) / rest / f
+        open_directions(known, r, new, weight)
     return information, moment
 
 
@@ -181,7 +164,7 @@ class DiagonalRidge(WithoutLuck):
     >>> for y in 5 * (0.5, 0.6, 0.4, 0.5):
     ...     model.update(state, case, np.full((1, 1, 1), y), np.ones((1, 1, 1), bool), price)
     >>> round(model.value(state, case, price, np.zeros((1, 0))).mean.item(), 2)
-    0.47
+    0.5
     """
 
     n_features: int = 0
@@ -248,8 +231,7 @@ class DiagonalRidge(WithoutLuck):
         return (diagonal.note(state, replica),)
 
     def contributions(self, state: DiagonalState, x: Floats, w: Floats) -> Floats:
-        theta, z, places = diagonal.parts(state, x, self.n_features, self.packed)
-        return diagonal.spread(linear_parts(theta, z, w * state.units), places, x.shape[2], self.n_features)
+        return diagonal.contributions(state, x, w * state.units, (self.n_features, self.packed), linear_parts)
 
     def _choose(self, s: DiagonalState) -> None:
         _choose(diagonal.known(s), s.scales, s.doubts, s.losses, s.missed, s.zeros, s.sigma)
