@@ -21,6 +21,7 @@ from evenhand.models import (
     Prior,
     Stacked,
     advised,
+    diagonal,
 )
 from evenhand.models.base import ROUND
 from evenhand.models.diagonal_logistic import log_odds_after
@@ -190,6 +191,28 @@ def test_packed_rows_are_read_as_the_rows_that_they_stand_for(kind):
     assert parts[0].sum() == pytest.approx(means[0] - means[1])
     assert parts[1].sum() == pytest.approx(means[0] - means[1])
     assert not parts[0][1::2].any()  # an index has no part
+
+
+def test_rows_of_mostly_zeros_are_read_by_their_other_numbers_with_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(8)
+    x = np.zeros((2, 30, 41))
+    x[:, :, 0] = rng.integers(2, size=(2, 30))
+    x[:, :, 1] = 1.0
+    np.put_along_axis(x, rng.integers(2, 41, (2, 30, 5)), rng.normal(size=(2, 30, 5)), 2)
+    y = rng.random((2, 30, 1))
+
+    def worth():
+        model = PerAction(inner=DiagonalRidge(n_features=40), actions=2)
+        state = model.start(2, np.zeros(1), np.ones(1), 100)
+        model.update(state, x, y, np.ones((2, 30, 1), bool), np.ones((2, 1, 1, 1)))
+        return model.value(state, x, np.ones((2, 1, 1, 1)), np.zeros((2, 0)))
+
+    short = worth()
+    monkeypatch.setattr(diagonal, "_SPARSE", 0)
+    whole = worth()
+    np.testing.assert_array_equal(short.mean, whole.mean)
+    np.testing.assert_array_equal(short.bonus, whole.bonus)
+    assert short.mean.all()
 
 
 def world(name, rng, count):

@@ -34,6 +34,7 @@ from evenhand.numerics.evidence import LEAST, STRONG
 
 WIDE = 300  # numbers of a case above which the models that users get by default keep no covariances
 _POWERS = np.arange(-3.0, 7.0)  # of 4, by which penalties differ from the one believed before any data
+_SPARSE = 0.25  # the part of a row's numbers up to which those that are not 0 are looked up by themselves
 _SMALL = 1e-30  # a factor below which sums are multiplied by it
 
 
@@ -202,7 +203,11 @@ def read(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None
     Raises:
         InvalidInput: an index in a packed row that no column has.
     """
-    places, z = locate(state, x, n_features, packed)
+    return gather(state, *locate(state, x, n_features, packed))
+
+
+def gather(state: DiagonalState, places: Ints, z: Floats) -> Cells:
+    """Look up what is known at some places, for features `(C,k)`."""
     d, m = state.information.shape[1], state.moment.shape[2]
     own = state.origin.reshape(-1, m)[places] if state.origin.shape[1] > 1 else state.origin[places[:, :, 0] // d]
     waits = state.expected.reshape(-1)[places] if state.expected.size else np.zeros((*places.shape[:2], 0))
@@ -210,20 +215,39 @@ def read(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None
 
 
 def locate(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> tuple[Ints, Floats]:
-    """Return the places and the features of candidates; see `read`."""
+    """Return places and features of candidates, `(C,n)->(C,k),(C,k)`: of rows that are mostly 0, of all else."""
+    first, z = _first(state, x, n_features)
+    if packed is not None:
+        return _columns(state, first, z, x.shape[2] - n_features)
+    used = z != 0.0
+    counts = np.asarray(used.sum(2))
+    most = max(int(counts.max()), 1)
+    if most > _SPARSE * n_features:
+        return first + np.arange(n_features), np.ascontiguousarray(z)
+    at, short = np.nonzero(used), np.zeros((*z.shape[:2], most))
+    columns, ends = np.zeros(short.shape, np.int64), counts.ravel().cumsum()
+    slot = np.arange(len(at[0])) - np.repeat(ends - counts.ravel(), counts.ravel())
+    columns[at[0], at[1], slot], short[at[0], at[1], slot] = at[2], z[at]
+    return first + columns, short
+
+
+def _first(state: DiagonalState, x: Floats, n_features: int) -> tuple[Ints, Floats]:
+    """Return the place of the first coefficient of each candidate, and its numbers, `(C,n)->(C,1),(C,n)`."""
     (rows, d), lead = state.information.shape, x.shape[2] - n_features
-    first = x[:, :, 0].astype(np.int64) if lead else np.zeros(x.shape[:2], np.int64)
-    first += np.arange(len(x))[:, None] * (rows // len(x))
-    if packed is None:
-        return d * first[:, :, None] + np.arange(d), np.ascontiguousarray(x[:, :, lead:])
-    index = x[:, :, lead::2]
+    action = x[:, :, :1].astype(np.int64) if lead else np.zeros((*x.shape[:2], 1), np.int64)
+    return d * (action + (np.arange(len(x)) * (rows // len(x)))[:, None, None]), x[:, :, lead:]
+
+
+def _columns(state: DiagonalState, first: Ints, z: Floats, lead: int) -> tuple[Ints, Floats]:
+    """Return the places and values of packed rows."""
+    index, d = z[:, :, ::2], state.information.shape[1]
     column = index.astype(np.int64)
     bad = np.argwhere((column != index) | (column < 0) | (column >= d))
     if len(bad):
         r, c, i = bad[0].tolist()
         expected = f"the index of a column, a whole number from 0 to {d - 1}"
         raise InvalidInput(f"features[{r}, {c}, {lead + 2 * i}]", expected, index[r, c, i])
-    return d * first[:, :, None] + column, np.ascontiguousarray(x[:, :, lead + 1 :: 2])
+    return first + column, np.ascontiguousarray(z[:, :, 1::2])
 
 
 def plays(
@@ -284,7 +308,10 @@ def contributions(
     state: DiagonalState, x: Floats, w: Floats, rows: tuple[int, Packed | None], attribute: Attribute
 ) -> Floats:
     """Attribute a difference to features, `(2,n),(K,1|2,M)->(K,n)`; `rows` is n and the size of packed rows."""
-    cells, m, (n, packed) = read(state, x, *rows), state.moment.shape[2], rows
+    (n, packed), m = rows, state.moment.shape[2]
+    first, z = _first(state, x, n)
+    packs = packed is not None
+    cells = gather(state, *(_columns(state, first, z, x.shape[2] - n) if packs else (first + np.arange(n), z)))
     (replicas, _, k), count = cells.z.shape, np.maximum(state.count, LEAST)
     rho = state.chosen * np.where(state.count > 0.0, state.size / count, 1.0)
     f = state.factor[:, None, None]
@@ -293,7 +320,7 @@ def contributions(
     which = np.broadcast_to(np.array([[0.0], [1.0]]), (replicas, 2, 1))  # in place of an action: a row of theta each
     found = attribute(np.ascontiguousarray(theta), np.concatenate([which, cells.z], 2), w)
     out = np.zeros((*found.shape[:2], x.shape[2]))
-    out[:, :, slice(x.shape[2] - n, None) if packed is None else slice(x.shape[2] - n + 1, None, 2)] = found[:, :, 1:]
+    out[:, :, slice(x.shape[2] - n + packs, None, 1 + packs)] = found[:, :, 1:]
     return out
 
 

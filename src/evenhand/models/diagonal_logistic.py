@@ -33,7 +33,7 @@ from evenhand.models.diagonal import (
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import affordable, future_observations, reach
 from evenhand.numerics.newton import sigmoid
-from evenhand.numerics.precision import FAINT, norm2
+from evenhand.numerics.precision import FAINT, dot
 
 _STEPS = 60
 _MODERATE = math.pi / 8.0  # of a variance of log-odds: what it takes from them on average (MacKay 1992)
@@ -51,7 +51,7 @@ def _value(known: Known, cells: Cells, ends: Floats, scale: float, w: Floats) ->
         n, f = directions(known.touched[r], known.novel[r], more), known.factor[r]
         for a in range(cells.z.shape[1]):
             z, own = cells.z[r, a], a if each else 0
-            square = norm2(z)
+            square = dot(z, z)
             if not square > FAINT:
                 continue
             rho = penalty(known.chosen[r], known.size[r], known.seen[r], square)
@@ -94,7 +94,7 @@ def _learn(
     precision, odds = np.empty(k), np.empty(1)
     for r in range(len(y)):
         z, f = cells.z[r, 0], known.factor[r]
-        square = norm2(z)
+        square = dot(z, z)
         if not (seen[r, 0, 0] and square > FAINT):
             continue
         known.seen[r] += weight

@@ -33,7 +33,7 @@ from evenhand.models.diagonal import (
 )
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import BELIEVED, affordable, first, future_observations, reach
-from evenhand.numerics.precision import FAINT, norm2
+from evenhand.numerics.precision import FAINT, dot
 
 
 @kernel
@@ -48,7 +48,7 @@ def _value(known: Known, cells: Cells, sigma: Floats, ends: Floats, scale: float
         n, f = directions(known.touched[r], known.novel[r], more), known.factor[r]
         for a in range(cells.z.shape[1]):
             z, own = cells.z[r, a], a if each else 0
-            square = norm2(z)
+            square = dot(z, z)
             if not square > FAINT:
                 continue
             rho = penalty(known.chosen[r], known.size[r], known.seen[r], square)
@@ -78,7 +78,7 @@ def _learn(
     precision, center = np.empty(k), np.empty(outcomes)
     for r in range(len(y)):
         z, f = cells.z[r, 0], known.factor[r]
-        square = norm2(z)
+        square = dot(z, z)
         if not (seen[r, 0].all() and square > FAINT):
             continue
         known.seen[r] += weight
