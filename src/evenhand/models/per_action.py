@@ -28,11 +28,13 @@ from evenhand.models.base import (
     Grows,
     Lesson,
     Model,
+    Note,
     Widens,
     Worth,
     Wraps,
     explains,
     fades,
+    notes,
 )
 from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.diagonal import WIDE, packed_rows
@@ -362,6 +364,10 @@ class PerAction(Wraps):
         """Yield what plays will add to the coefficients of their actions, `(P,1+n)->`."""
         inner: Any = self.inner
         return inner.gains(state, x)  # type: ignore[no-any-return]
+
+    def notes(self, state: Any, replica: int) -> tuple[Note, ...]:
+        """Return the notes of a model that has one state for all actions."""
+        return notes(self.inner, state, replica) if self._divides else ()
 
     @property
     def explains(self) -> bool:
