@@ -344,6 +344,7 @@ def test_the_default_keeps_no_covariances_of_packed_or_very_wide_rows(monkeypatc
     assert isinstance(found, Stacked)
     kinds = [part.inner for part in found.parts]
     assert kinds == [DiagonalLogistic(packed=packed), DiagonalRidge(packed=packed)]
+    assert advised(shop(), packed) == DiagonalLogistic(packed=packed)
     policy = eh.ucb(shop(), PerAction(inner=DiagonalRidge(packed=packed), actions=3))
     assert "each coefficient by itself, without covariances: 0 of 192" in str(policy.status(policy.start()))
 

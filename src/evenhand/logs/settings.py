@@ -12,7 +12,6 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest, exports, samples, snake, unknown_key
 from evenhand.models import Fixed, Stacked, Width, advised
 from evenhand.models.base import Model
-from evenhand.models.diagonal import packed_rows
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -20,7 +19,7 @@ from evenhand.recipes import fw, ucb, uniform
 
 # Arguments of recipes and models that the program sets, so a problem file must not.
 OF_RECIPES = ("problem", "model", "n_features", "name")
-OF_MODELS = ("problem", "n_features", "n_outcomes", "arms", "packed")
+OF_MODELS = ("problem", "n_features", "n_outcomes", "arms")
 WIDTH = 0.5  # in units of an outcome's range
 
 _SAMPLED = (
@@ -165,8 +164,7 @@ class Settings:
             return advised(problem, n_features)
         part, values = self.model_part, dict(self.model_arguments)
         known = arguments(part)
-        sizes = {"n_features": n_features, "arms": len(problem.actions)}
-        given: dict[str, Any] = sizes | {"packed": packed_rows(problem)}
+        given: dict[str, Any] = {"n_features": n_features, "arms": len(problem.actions)}
         parts = list(self._parts(problem, part, values, given)) if known.get("width") else []
         if not parts:
             made = build(part, "policy.model", values, given | {"n_outcomes": len(problem.learned)})

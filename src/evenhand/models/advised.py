@@ -19,7 +19,7 @@ from evenhand.models.tabular import NullModel
 from evenhand.problem.problem import Problem
 
 
-def advised(problem: Problem, n_features: int | None = None) -> Model:
+def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     """Choose a Bayesian model for the learned outcomes of a problem, and the features that it reads.
 
     =============================  ===================================================================
@@ -38,7 +38,8 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
 
     Args:
         problem: whose outcomes are to be predicted.
-        n_features: how many numbers describe a candidate where the caller makes them; by default `Policy.encode` does.
+        n_features: how many numbers describe a candidate where the caller makes them, or the size of packed rows; by
+            default `Policy.encode` makes them.
 
     Raises:
         InvalidInput: a number of features below 1.
@@ -49,11 +50,14 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
     >>> advised(mail) == PerAction(inner=BayesianLogistic(n_features=2), actions=2)
     True
     """
+    by_action = bool(problem.features) and n_features is None
+    packed = packed_rows(problem) if by_action else None
+    if isinstance(n_features, Packed):
+        packed, n_features = n_features, 2 * n_features.pairs
     if n_features is not None:
         whole("n_features", n_features, 1)
-    by_action = bool(problem.features) and n_features is None
     size = n_features or (problem.n_features if by_action else len(problem.actions))
-    parts = tuple(_parts(problem, size, packed_rows(problem) if by_action else None))
+    parts = tuple(_parts(problem, size, packed))
     if not parts:
         return NullModel(n_features=size, n_outcomes=0)
     if by_action:
