@@ -146,10 +146,10 @@ class DiagonalRidge(WithoutLuck):
     """Ridge regression that knows each coefficient apart from all others: a case costs as much as it has features.
 
     Equation: as `BayesianRidge`, with a diagonal V: each observation leaves every coefficient at the variance of its
-    exact posterior and forgets covariances, as `models.diagonal` says. At prices w the bonus is that of
-    `BayesianRidge`, with n the number of coefficients that have data. Of features that never overlap, such as one level
-    out of many, V is exact; where features are strongly correlated, means are worse than those of `BayesianRidge` and
-    widths too small ([wide problems](docs/wide.md) says by how much). The penalty is one of ten, by their evidence.
+    exact posterior and forgets covariances (`models.diagonal`). At prices w the bonus is that of `BayesianRidge`, with
+    n the number of coefficients that have data or that the m observations to come will give some. Of features that
+    never overlap, such as one level out of many, V is exact; where features are strongly correlated, means are worse
+    than those of `BayesianRidge` and widths too small. The penalty is one of ten, by their evidence.
 
     Args:
         n_features: n, of rows that are not packed.
