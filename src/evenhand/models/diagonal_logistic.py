@@ -150,7 +150,7 @@ class DiagonalLogistic(WithoutLuck):
     >>> for y in (1.0, 1.0, 0.0, 1.0):
     ...     model.update(state, one, np.full((1, 1, 1), y), one > 0, price)
     >>> round(model.value(state, one, price, luck).mean.item(), 2)
-    0.63
+    0.69
     """
 
     n_features: int = 0
