@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from evenhand import models as m
+from evenhand.core.packed import Packed
 
 WIDTHS = [m.Fixed(), m.Fixed(0.3), m.Logarithmic(0.2), m.SelfNormalised(delta=0.1)]
 WIDTHS += [m.SelfNormalised(delta=0.5, noise=1, norm_bound=3), m.WorstCase(n_parameters=2, delta=0.1)]
@@ -40,6 +41,13 @@ MODELS = [
     m.BayesianRidge(n_features=3),
     m.BayesianRidge(n_features=2, n_outcomes=2, prior=PRIORS[1]),
     m.BayesianLogistic(n_features=2, prior=PRIORS[0]),
+    m.DiagonalRidge(n_features=3, n_outcomes=2, prior=PRIORS[0]),
+    m.DiagonalRidge(packed=Packed(columns=9, pairs=3)),
+    m.DiagonalLogistic(n_features=2, prior=PRIORS[0]),
+    m.PerAction(inner=m.DiagonalRidge(n_features=2, n_outcomes=2), actions=3),
+    m.PerAction(inner=m.DiagonalLogistic(packed=Packed(columns=7, pairs=2), scale=2.0), actions=2),
+    m.Stacked((m.DiagonalLogistic(n_features=2), m.BayesianRidge(n_features=2))),
+    m.Memories(inner=m.DiagonalRidge(n_features=3), half_lives=(4, 9), judge=10, every=3),
     m.BayesianBilinear(n_user_features=2, n_item_features=3),
     m.BayesianBilinear(n_user_features=1, n_item_features=2, n_outcomes=2, scale=2.0, growth=2.0),
     m.BayesianRidge(n_features=1, n_outcomes=3, scale=0.0),
@@ -163,6 +171,22 @@ def one_hot(u):
     return np.eye(u.shape[-1])[u.argmax(-1)]
 
 
+def packed_rows(model, packed):
+    """How to make packed rows of numbers, after the index of an action if the model has coefficients by action."""
+
+    def rows(u):
+        lead, found = u.shape[-1] - 2 * packed.pairs, u.copy()
+        found[..., :lead] = np.floor((model.by_action or 1 if lead else 1) * found[..., :lead])
+        start = np.floor(packed.columns * found[..., lead : lead + 1])
+        found[..., lead::2] = (start + np.arange(packed.pairs)) % packed.columns
+        return found
+
+    return rows
+
+
 def takes(model):
     """How to make features for a model that does not take any numbers."""
-    return one_hot if isinstance(getattr(model, "inner", model), m.Tabular) else None
+    inner = getattr(model, "inner", model)
+    if getattr(inner, "reads_packed", False):
+        return packed_rows(model, inner.packed)
+    return one_hot if isinstance(inner, m.Tabular) else None

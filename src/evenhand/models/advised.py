@@ -7,9 +7,12 @@ from itertools import groupby
 
 from evenhand.core.packed import Packed
 from evenhand.core.validate import whole
-from evenhand.models.base import Model, refuse_dense
+from evenhand.models.base import Model
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
+from evenhand.models.diagonal import WIDE
+from evenhand.models.diagonal_logistic import DiagonalLogistic
+from evenhand.models.diagonal_ridge import DiagonalRidge
 from evenhand.models.per_action import PerAction
 from evenhand.models.stacked import Stacked
 from evenhand.models.tabular import NullModel
@@ -30,11 +33,13 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     named by the problem           own coefficients per action: `PerAction` of each
     not named                      none: one per action, which is 1 for that action and 0 for others
     `n_features`                   as many per candidate, which the caller makes, with shared coefficients
+    packed rows, or more than 300  `DiagonalLogistic` and `DiagonalRidge` in place of the first two
     =============================  ===================================================================
 
     Args:
         problem: whose outcomes are to be predicted.
-        n_features: how many numbers describe a candidate where the caller makes them; by default `Policy.encode` does.
+        n_features: how many numbers describe a candidate where the caller makes them, or the size of packed rows; by
+            default `Policy.encode` makes them.
 
     Raises:
         InvalidInput: a number of features below 1.
@@ -45,14 +50,14 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     >>> advised(mail) == PerAction(inner=BayesianLogistic(n_features=2), actions=2)
     True
     """
+    by_action = bool(problem.features) and n_features is None
+    packed = problem.packed if by_action else None
     if isinstance(n_features, Packed):
-        refuse_dense(BayesianRidge)
-        n_features = 2 * n_features.pairs
+        packed, n_features = n_features, 2 * n_features.pairs
     if n_features is not None:
         whole("n_features", n_features, 1)
-    by_action = bool(problem.features) and n_features is None
     size = n_features or (problem.n_features if by_action else len(problem.actions))
-    parts = tuple(_parts(problem, size))
+    parts = tuple(_parts(problem, size, packed))
     if not parts:
         return NullModel(n_features=size, n_outcomes=0)
     if by_action:
@@ -60,14 +65,19 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     return parts[0] if len(parts) == 1 else Stacked(parts)
 
 
-def _parts(problem: Problem, n_features: int) -> Iterator[Model]:
+def _parts(problem: Problem, n_features: int, packed: Packed | None) -> Iterator[Model]:
     """Return the models of the learned outcomes, in their order."""
+    wide = packed is not None or n_features > WIDE
     ranges = [o.widest == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
     if len(ranges) > 1 and all(ranges):
         ranges = [False] * len(ranges)
     for yes_or_no, outcomes in groupby(ranges):
         count = len(list(outcomes))
-        if yes_or_no:
+        if wide and yes_or_no:
+            yield from [DiagonalLogistic(n_features=n_features, packed=packed)] * count
+        elif wide:
+            yield DiagonalRidge(n_features=n_features, n_outcomes=count, packed=packed)
+        elif yes_or_no:
             yield from [BayesianLogistic(n_features=n_features)] * count
         else:
             yield BayesianRidge(n_features=n_features, n_outcomes=count)

@@ -33,6 +33,7 @@ AHEAD = {"ahead": True}  # marks the part of the horizon that is to come and can
 AFFORDABLE = {"affordable": True}  # marks the plays of each action that budgets can pay for, `(A)`; set by a policy
 ZEROS = {"zeros": True}  # marks the number of observations in which each outcome was declared 0, `(M)`; set by a policy
 COPIES = {"zeros": False}  # marks copies of states, which count nothing
+_ROUNDED = 1e-9  # of a square, of which less remains as none
 OWN_AHEAD = {"ahead": False}  # marks states whose `ahead` a wrapper sets by its own
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
@@ -245,6 +246,36 @@ class Gain(NamedTuple):
     curvature: Callable[[Floats], Floats]  # at a mean z, `(R A,n)->(R A)`
     believed: float = 0.0  # z^T V^-1 z before any data, of a model whose V^-1 is 0 until then; 0 if V is never unknown
 
+    def swap(self, inverse: Floats) -> Floats:
+        """Put another inverse into the state, and return the one that it had."""
+        before: Floats = self.state.inverse
+        self.state.inverse = inverse
+        return before
+
+
+class ColumnGain(NamedTuple):
+    """The squares that plays will add to each column, for a model that knows coefficients apart from each other."""
+
+    state: Any  # with `expected`, sums of z_j^2 over plays to come, `(R A, d)` or none `(0, 0)`, which only widths read
+    shape: tuple[int, ...]  # (R A, d)
+    places: Ints  # (R, P, k) in an array of `(R A d)`
+    squares: Floats  # (R, P, k)
+
+    def swap(self, expected: Floats) -> Floats:
+        """Put other sums into the state, and return those that it had."""
+        before: Floats = self.state.expected
+        self.state.expected = expected
+        return before
+
+    def add(self, sums: Floats, amount: Floats) -> None:
+        """Add plays to sums, or take them away, `(R A,d),(P)`; where nothing is left, sums are exactly 0."""
+        more = amount[:, :, None] * self.squares
+        some, flat_sums = more != 0.0, sums.reshape(-1)
+        places = self.places[some]
+        np.add.at(flat_sums, places, more[some])
+        left = flat_sums[places]
+        flat_sums[places] = np.where(left > _ROUNDED * self.squares[some], left, 0.0)
+
 
 def flat(z: Floats) -> Floats:
     """The curvature of a linear model, `(A,n)->(A)`."""
@@ -258,7 +289,7 @@ class Waits(Model, Protocol):
     A wrapper whose inner model cannot says so by `waits`.
     """
 
-    def gains(self, state: Any, x: Floats) -> Iterator[Gain]:
+    def gains(self, state: Any, x: Floats) -> Iterator[Gain | ColumnGain]:
         """Yield what plays x will add to each estimate in a state, `(P,n)->`; always as many, in the same order."""
 
 

@@ -21,6 +21,7 @@ from evenhand.models.base import (
     AHEAD,
     OWN_AHEAD,
     ROUND,
+    ColumnGain,
     Fades,
     Gain,
     Lesson,
@@ -222,7 +223,7 @@ class Memories(Wraps, WithoutLuck):
         for life, member in zip(self._lives, state.members, strict=True):
             self.inner.fade(member, keep, self._memory(state, life))
 
-    def gains(self, state: MemoriesState, x: Floats) -> Iterator[Gain]:
+    def gains(self, state: MemoriesState, x: Floats) -> Iterator[Gain | ColumnGain]:
         """Yield what plays will add to every memory, `(P,n)->`."""
         inner: Any = self.inner
         for member in state.members:
@@ -378,7 +379,7 @@ class Restarting(Wraps, WithoutLuck):
         for member in s.members:
             self.inner.fade(member, keep, left)
 
-    def gains(self, state: RestartingState, x: Floats) -> Iterator[Gain]:
+    def gains(self, state: RestartingState, x: Floats) -> Iterator[Gain | ColumnGain]:
         """Yield what plays will add to the champion, which alone is asked, `(P,n)->`."""
         inner: Any = self.inner
         for member in state.members[:1]:

@@ -22,18 +22,23 @@ from evenhand.models._shared import EVERYWHERE
 from evenhand.models.base import (
     ROUND,
     Begins,
+    ColumnGain,
     Divisible,
     Gain,
     Grows,
     Lesson,
     Model,
+    Note,
     Widens,
     Worth,
     Wraps,
     explains,
     fades,
+    notes,
 )
 from evenhand.models.bayesian_ridge import BayesianRidge
+from evenhand.models.diagonal import WIDE
+from evenhand.models.diagonal_ridge import DiagonalRidge
 
 if TYPE_CHECKING:
     from evenhand.problem.problem import Problem
@@ -265,12 +270,13 @@ class PerAction(Wraps):
             raise InvalidInput("PerAction.inner", expected, value_text(self.inner))
 
     @staticmethod
-    def of(problem: Problem, kind: Callable[..., Model] = BayesianRidge) -> PerAction:
+    def of(problem: Problem, kind: Callable[..., Model] | None = None) -> PerAction:
         """Make a model with coefficients per action, for the named features and all learned outcomes of a problem.
 
         Args:
             problem: with named features, which `Policy.encode` makes contexts of.
-            kind: of the model that every action has, such as `BayesianLogistic` for a single outcome.
+            kind: of the model that every action has, such as `BayesianLogistic` for a single outcome; by default
+                `BayesianRidge`, or `DiagonalRidge` of packed rows and of more than 300 numbers.
 
         >>> from evenhand.problem import Numeric, Outcome, Problem
         >>> mail = Problem(actions=("none", "letter"), features=(Numeric("age", 20, 60),),
@@ -281,9 +287,14 @@ class PerAction(Wraps):
         lacking = [name for name in ("actions", "learned", "n_features") if not hasattr(problem, name)]
         if lacking:
             raise InvalidInput("problem", "a Problem", value_text(problem))
+        packed = problem.packed
+        if kind is None:
+            kind = DiagonalRidge if packed is not None or problem.n_features > WIDE else BayesianRidge
         if not callable(kind):
             raise InvalidInput("kind", "a class of models, such as BayesianRidge", value_text(kind))
-        sizes = {"n_features": problem.n_features}
+        sizes: dict[str, Any] = {"n_features": problem.n_features}
+        if packed is not None and "packed" in inspect.signature(kind).parameters:
+            sizes["packed"] = packed
         if len(problem.learned) != 1:
             sizes["n_outcomes"] = len(problem.learned)
             if "n_outcomes" not in inspect.signature(kind).parameters:
@@ -349,10 +360,14 @@ class PerAction(Wraps):
         rows = (keep, ahead) if self._divides else (np.repeat(z, self.actions) for z in (keep, ahead))
         inner.fade(state, *rows)
 
-    def gains(self, state: Any, x: Floats) -> Iterator[Gain]:
+    def gains(self, state: Any, x: Floats) -> Iterator[Gain | ColumnGain]:
         """Yield what plays will add to the coefficients of their actions, `(P,1+n)->`."""
         inner: Any = self.inner
         return inner.gains(state, x)  # type: ignore[no-any-return]
+
+    def notes(self, state: Any, replica: int) -> tuple[Note, ...]:
+        """Return the notes of a model that has one state for all actions."""
+        return notes(self.inner, state, replica) if self._divides else ()
 
     @property
     def explains(self) -> bool:

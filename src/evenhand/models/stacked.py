@@ -15,7 +15,21 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.views import pointers, view_of
-from evenhand.models.base import ROUND, Gain, Lesson, Model, Note, Waits, Worth, by_action, fades, notes, waits, weighs
+from evenhand.models.base import (
+    ROUND,
+    ColumnGain,
+    Gain,
+    Lesson,
+    Model,
+    Note,
+    Waits,
+    Worth,
+    by_action,
+    fades,
+    notes,
+    waits,
+    weighs,
+)
 from evenhand.models.tabular import NullView
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
@@ -143,7 +157,7 @@ class Stacked:
         """Whether any part can; the others are certain meanwhile."""
         return any(map(waits, self.parts))
 
-    def gains(self, state: StackedState, x: Floats) -> Iterator[Gain]:
+    def gains(self, state: StackedState, x: Floats) -> Iterator[Gain | ColumnGain]:
         """Yield what plays will add to each part that can wait, `(P,n)->`."""
         for p, s in zip(self._cut, state.parts, strict=True):
             if isinstance(p.model, Waits) and waits(p.model):

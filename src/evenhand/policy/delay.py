@@ -18,12 +18,13 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.models.base import Gain, Model, Waits, waits
+from evenhand.models.base import ColumnGain, Gain, Model, Waits, waits
 from evenhand.numerics.newton import cholesky, invert
 from evenhand.policy.saving import flatten
 from evenhand.policy.state import PolicyState, Waiting, WaitingSums
 
 _NOBODY = nullcontext()
+_NONE = np.zeros((0, 0))
 _SLACK = 1e-6  # by which rounding may make an inverse larger, as a part of it
 
 
@@ -155,7 +156,7 @@ class Delay:
     expiry and a cancellation take them away.
 
     Source: Desautels, Krause & Burdick 2014 (GP-BUCB) for linear models; the curvature at a mean is ours, and so is the
-    penalty before any data.
+    penalty before any data. A model that keeps columns apart adds sums of squares by column to what it knows.
     """
 
     model: Model
@@ -173,8 +174,9 @@ class Delay:
         features, plays, counted = _blank(len(state.t), *self._sizes)
         sums = list[WaitingSums]()
         for gain in self._waits.gains(state.model, features):
-            shape = gain.state.inverse.shape
-            sums.append(WaitingSums(np.zeros(shape), np.zeros(shape[:2]), np.zeros(shape[0])))
+            shape = gain.shape if isinstance(gain, ColumnGain) else gain.state.inverse.shape
+            total = np.zeros((shape[0], shape[1] if len(shape) > 2 else 0))
+            sums.append(WaitingSums(np.zeros(shape), total, np.zeros(shape[0])))
         state.waiting = Waiting(-1, features, plays, counted, sums)
 
     def commit(self, state: PolicyState, d: Decision | Plays) -> None:
@@ -221,6 +223,7 @@ class Delay:
         rows = np.where(own.id[places] == w.number, count, places)
         amount, last, found = amounts(own.plays, own.counted, own.features), -1, []
         for gain, sums in zip(self._gains(state, state.model, own.features), w.sums, strict=True):
+            assert isinstance(gain, Gain)  # as compiled code enters decisions, and none that keeps columns apart has it
             z = np.ascontiguousarray(gain.z)
             before = count if w.number >= 0 else -1
             last, some = _follow(sums.gram, sums.total, sums.plays, z, amount, settles, rows, before)
@@ -237,10 +240,10 @@ class Delay:
         last = state.waiting.number >= 0
         if not (last or state.waiting.some):
             return state.model
-        found = deepcopy(state.model, {id(z): z for _, z in flatten(state.model)})
-        made = self._inverses(state, list(self._gains(state, state.model)), last)
-        for gain, own in zip(self._gains(state, found), made, strict=True):
-            gain.state.inverse = own.inverse.copy()
+        with self._read(state, last):
+            found = deepcopy(state.model, {id(z): z for _, z in flatten(state.model)})
+            for gain in self._gains(state, found):
+                gain.swap(gain.swap(_NONE).copy())
         return found
 
     def read(self, state: PolicyState) -> AbstractContextManager[None]:
@@ -261,38 +264,44 @@ class Delay:
         """Let the model's widths count arrived outcomes alone, within a block of `read`."""
         own = state.recent.arrived or []
         gains = list(self._gains(state, state.model)) if own else []
-        found = [g.state.inverse for g in gains]
+        found = [g.swap(z) for g, z in zip(gains, own, strict=True)]
         try:
-            for gain, inverse in zip(gains, own, strict=True):
-                gain.state.inverse = inverse
             yield
         finally:
-            for gain, inverse in zip(gains, found, strict=True):
-                gain.state.inverse = inverse
+            for gain, z in zip(gains, found, strict=True):
+                gain.swap(z)
 
     @contextmanager
     def _read(self, state: PolicyState, last: bool) -> Iterator[None]:
-        gains = list(self._gains(state, state.model))
-        found, plain = self._inverses(state, gains, last), [g.state.inverse for g in gains]
+        gains, w = list(self._gains(state, state.model)), state.waiting
+        amount = amounts(w.plays, w.counted, w.features)
+        apart = [(g, s.gram) for g, s in zip(gains, w.sums, strict=True) if isinstance(g, ColumnGain) and last]
+        without = [sums.reshape(-1)[g.places] for g, sums in apart]
+        for own, sums in apart:  # in their place, as a copy would be of all columns
+            own.add(sums, amount)
+        state.recent.arrived = [g.swap(z) for g, z in zip(gains, self._inverses(state, gains, last), strict=True)]
         try:
-            for gain, own in zip(gains, found, strict=True):
-                gain.state.inverse = own.inverse
-            state.recent.arrived = plain
             yield
         finally:
+            for gain, z in zip(gains, state.recent.arrived, strict=True):
+                gain.swap(z)
             state.recent.arrived = None
-            for gain, inverse in zip(gains, plain, strict=True):
-                gain.state.inverse = inverse
+            for (own, sums), z in zip(apart, without, strict=True):
+                sums.reshape(-1)[own.places] = z
 
-    def _gains(self, state: PolicyState, model: Any, features: Floats | None = None) -> Iterator[Gain]:
+    def _gains(self, state: PolicyState, model: Any, features: Floats | None = None) -> Iterator[Gain | ColumnGain]:
         assert self._waits is not None
         return self._waits.gains(model, state.waiting.features if features is None else features)
 
-    def _inverses(self, state: PolicyState, gains: list[Gain], last: bool) -> list[Inverses]:
+    def _inverses(self, state: PolicyState, gains: list[Gain | ColumnGain], last: bool) -> list[Floats]:
+        """Return what each estimate is to read in place of its own inverse, or of its own sums by column."""
         found, before, w = list[Inverses](), state.recent.inverses, state.waiting
         amount = amounts(w.plays, w.counted, w.features)
         for i, (gain, sums) in enumerate(zip(gains, w.sums, strict=True)):
             gram, total, plays = sums.gram, sums.total, sums.plays
+            if isinstance(gain, ColumnGain):
+                found.append(Inverses(total, gram))
+                continue
             if last:
                 gram, total, plays = gram.copy(), total.copy(), plays.copy()
                 _add(gram, total, plays, gain.z, amount)
@@ -304,7 +313,7 @@ class Delay:
             _expect(gain.state.inverse, gram, plays, curve, gain.believed, *own)
             found.append(own)
         state.recent.inverses = found
-        return found
+        return [own.inverse for own in found]
 
     def _add_last(self, state: PolicyState) -> None:
         w = state.waiting
@@ -318,7 +327,11 @@ class Delay:
 
     def _add(self, state: PolicyState, features: Floats, amount: Floats) -> None:
         for gain, sums in zip(self._gains(state, state.model, features), state.waiting.sums, strict=True):
-            _add(sums.gram, sums.total, sums.plays, gain.z, amount)
+            if isinstance(gain, ColumnGain):
+                gain.add(sums.gram, amount)
+                np.add.at(sums.plays, gain.places[:, :, 0] // sums.gram.shape[1], amount)
+            else:
+                _add(sums.gram, sums.total, sums.plays, gain.z, amount)
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:

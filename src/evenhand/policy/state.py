@@ -174,8 +174,8 @@ class Recent:
 class WaitingSums:
     """Sums over plays whose outcomes are to come, for one estimate of a model."""
 
-    gram: Floats  # (R A, n, n) of z z^T
-    total: Floats  # (R A, n) of z
+    gram: Floats  # (R A, n, n) of z z^T, or (R A, d) of z_j^2 for a model that keeps columns apart
+    total: Floats  # (R A, n) of z, or (R A, 0)
     plays: Floats  # (R A,) how many there are
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats, Ints
 from evenhand.goals.base import Compares, Estimates, Goal, Learns, Limits, Priced, Restates, StepsAhead
-from evenhand.models.base import ROUND, Model, Waits, by_action, waits, weighs
+from evenhand.models.base import ROUND, ColumnGain, Gain, Model, Waits, by_action, waits, weighs
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
 from evenhand.testing.promises import (
@@ -118,9 +118,13 @@ def _check_prices(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> 
 
 
 def _check_gains(model: Waits, state: Any, x: Floats, w: Floats, u: Floats) -> None:
-    """Require that gains are those of the rows of an inverse, which widths read and means do not."""
+    """Require that gains are those of an inverse, or of sums by column, which widths read and means do not."""
     plain, gains = model.value(state, x, w, u), list(model.gains(state, x))
     for gain in gains:
+        if isinstance(gain, ColumnGain):
+            inside = bool(((gain.places >= 0) & (gain.places < np.prod(gain.shape))).all())
+            require(inside and gain.places.shape == gain.squares.shape, "gains have a square for each of their places")
+            continue
         rows, n = gain.state.inverse.shape[:2]
         require(gain.state.inverse.shape == (rows, n, n) and rows % len(x) == 0, "an inverse has shape (R A, n, n)")
         leads = (1,) if rows > len(x) else (0, 1)
@@ -130,18 +134,23 @@ def _check_gains(model: Waits, state: Any, x: Floats, w: Floats, u: Floats) -> N
         require(curve.shape == (rows,) and bool((curve >= 0.0).all()), "a curvature is at least 0 in each row")
         sized = bool((gain.state.inverse[:, 0, 0] > 0.0).all()) or 0.0 < gain.believed < np.inf
         require(sized, "where an inverse is 0, what is believed before any data is above 0 and finite")
-    before = [gain.state.inverse for gain in gains]
-    for gain in gains:
-        some, n = gain.state.inverse[:, :1, :1] > 0.0, gain.state.inverse.shape[1]
-        gain.state.inverse = np.where(some, 0.25 * gain.state.inverse, 1e-9 * np.eye(n))
+    before = [gain.swap(_narrower(gain)) for gain in gains]
     narrow = model.value(state, x, w, u)
     for gain, inverse in zip(gains, before, strict=True):
-        gain.state.inverse = inverse
+        gain.swap(inverse)
     same(plain.mean, narrow.mean, "means do not read an inverse that `gains` names")
     require(bool((narrow.bonus <= plain.bonus + 1e-12).all()), "a smaller inverse has no larger bonus")
     if any(not inverse.any() for inverse in before) and (plain.bonus > 0.0).any():
         less = bool((narrow.bonus < plain.bonus).any())
         require(less, "bonuses before any data read an inverse that `gains` names, if it is not 0")
+
+
+def _narrower(gain: Gain | ColumnGain) -> Floats:
+    """What an estimate would read if much was on its way."""
+    if isinstance(gain, ColumnGain):
+        return np.full(gain.shape, 1e9)
+    inverse: Floats = gain.state.inverse
+    return np.where(inverse[:, :1, :1] > 0.0, 0.25 * inverse, 1e-9 * np.eye(inverse.shape[1]))
 
 
 def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30) -> None:

@@ -1,0 +1,385 @@
+"""What the models share that know each coefficient apart from all others, so that a case costs as much as it has.
+
+Equation: the posterior of theta_j is normal with precision P_j = rho + I_j and mean origin_j + h_j / P_j. An
+observation z of curvature c (1 where the model is linear, in units of the noise) with S = sum_j z_j^2 / P_j adds
+
+    c z_j^2 / (1 + c (S - z_j^2 / P_j))    to I_j,
+
+which leaves 1 / P_j at the variance of the exact posterior after one observation; the covariances of that are forgotten
+(assumed density filtering). S of the other features is what makes it honest: of the sum c z_j^2 each feature
+would learn as if all others were known. The penalty rho is in no sum, so that it can change without a pass over all
+columns, and so can the factor by which sums have faded. Where features of different cases do not overlap, all of this
+is the exact posterior.
+
+The penalty is one of a few multiples of the mean square of features, by its evidence: the product of the densities with
+which each outcome was predicted, before it was learned, at that penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core import validate
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import inlined, kernel
+from evenhand.core.packed import Packed
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.models.base import AFFORDABLE, AHEAD, ZEROS, ColumnGain, Lesson, Note
+from evenhand.models.prior import Prior
+from evenhand.numerics.evidence import LEAST, STRONG
+
+WIDE = 300  # numbers of a case above which the models that users get by default keep no covariances
+_POWERS = np.arange(-3.0, 7.0)  # of 4, by which penalties differ from the one believed before any data
+_SPARSE = 0.25  # the part of a row's numbers up to which those that are not 0 are looked up by themselves
+_SMALL = 1e-30  # a factor below which sums are multiplied by it
+
+
+@dataclass
+class DiagonalState:
+    """The posterior of each coefficient by itself; with coefficients by action there are A rows per replica.
+
+    G penalties compete, in units of the mean square of features.
+    """
+
+    information: Floats  # (R A, d) I over `factor`
+    moment: Floats  # (R A, d, M) h over `factor`
+    expected: Floats  # (R A, d) sums of z_j^2 over plays whose outcomes are to come; (0, 0) without any
+    factor: Floats  # (R,) by which the sums have faded
+    touched: Floats  # (R,) coefficients with data
+    novel: Floats  # (R,) how many more each observation gives data to lately
+    losses: Floats  # (R, G) sums over observations, from which the evidence of each penalty is made
+    missed: Floats  # (R, G, M, M) sums of squared errors, where the noise is estimated
+    sigma: Floats  # (R, M, M) covariance of the noise, where it is estimated
+    chosen: Floats  # (R,) the penalty, in units of the mean square of features
+    count: Floats  # (R,) observations
+    size: Floats  # (R,) sum of |x|^2
+    zeros: Floats = field(metadata=ZEROS)  # (R, M) observations in which an outcome was declared 0
+    rounds: Floats  # (R,) rounds in which something was seen
+    taught: Floats  # (R,) of these, rows that others played
+    ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
+    affordable: Floats = field(metadata=AFFORDABLE)  # (R, A) plays of each action that budgets can pay for, or (R, 0)
+    origin: Floats  # (R A, d, M) theta before any data, or (R A, 1, M) if it is the same for all columns
+    scales: Floats  # (G,) the penalties, in units of the mean square of features
+    doubts: Floats  # (G,) log densities of the penalties before any data
+    ends: Floats  # (2, M) of the ranges
+    units: Floats  # (M,) in which outcomes are stated
+    horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+
+
+class Known(NamedTuple):
+    """How much is known, and for how long it is of use."""
+
+    factor: Floats
+    touched: Floats
+    novel: Floats
+    chosen: Floats
+    seen: Floats  # observations
+    size: Floats
+    rounds: Floats
+    taught: Floats
+    horizon: Floats
+    ahead: Floats
+    affordable: Floats
+
+
+Attribute = Callable[[Floats, Floats, Floats], Floats]  # theta, features and prices, as `_shared.linear_parts`
+
+
+class Cells(NamedTuple):
+    """The coefficients of candidates, of k features each: where they are, and what is known of them."""
+
+    places: Ints  # (R, C, k) in arrays of `(R A d)`
+    z: Floats  # (R, C, k) the features
+    information: Floats  # (R, C, k)
+    moment: Floats  # (R, C, k, M)
+    origin: Floats  # (R, C, k, M), or (R, C, 1, M)
+    expected: Floats  # (R, C, k), or (R, C, 0) where nothing is on its way
+
+
+def known(s: DiagonalState) -> Known:
+    """Return how much is known in a state."""
+    books = s.rounds, s.taught, s.horizon, s.ahead, s.affordable
+    return Known(s.factor, s.touched, s.novel, s.chosen, s.count, s.size, *books)
+
+
+def note(s: DiagonalState, replica: int) -> Note:
+    """Say what the model is, and how many coefficients have data."""
+    count = s.information.size // len(s.factor)
+    return Note(f"each coefficient by itself, without covariances: {s.touched[replica]:,.0f} of {count:,} have data")
+
+
+def check_rows(name: str, n_features: int, packed: Packed | None) -> int:
+    """Return the number of features of a candidate: those stated, or twice the pairs of packed rows."""
+    if packed is None:
+        validate.whole(f"{name}.n_features", n_features, 1)
+        return n_features
+    validate.whole(f"{name}.packed.columns", packed.columns, 1)
+    validate.whole(f"{name}.packed.pairs", packed.pairs, 1)
+    if n_features not in (0, 2 * packed.pairs):
+        raise InvalidInput(f"{name}.n_features", f"{2 * packed.pairs}, twice the pairs of packed rows", n_features)
+    return 2 * packed.pairs
+
+
+def columns_of(n_features: int, packed: Packed | None) -> int:
+    """Return the number of coefficients of an action."""
+    return n_features if packed is None else packed.columns
+
+
+def start(
+    columns: int,
+    ranges: tuple[Floats, Floats],
+    units: Floats,
+    prior: tuple[Prior, float, float],
+    sizes: tuple[int, int, int],
+) -> DiagonalState:
+    """Return the state before any data.
+
+    Args:
+        columns: d.
+        ranges: of the outcomes, `(M),(M)`.
+        units: in which they are stated, `(M)`.
+        prior: the prior, and the variances of means before any data, by default and by the prior.
+        sizes: the numbers of replicas and of actions, and the horizon.
+    """
+    (n_replicas, actions, horizon), (low, high), m, rows = sizes, ranges, len(units), sizes[0] * sizes[1]
+    scales, doubts = _penalties(*prior[1:], m)
+    each = columns if np.ndim(np.asarray(prior[0].mean)) else 1
+    origin = prior[0].origin(n_replicas, actions, m, each) / units[:, None]
+    books = [np.zeros(n_replicas) for _ in range(6)]
+    return DiagonalState(
+        information=np.zeros((rows, columns)),
+        moment=np.zeros((rows, columns, m)),
+        expected=np.zeros((0, 0)),
+        factor=np.ones(n_replicas),
+        touched=books[0],
+        novel=books[5],
+        losses=np.zeros((n_replicas, len(scales))),
+        missed=np.zeros((n_replicas, len(scales), m, m)),
+        sigma=np.zeros((n_replicas, m, m)),
+        chosen=np.full(n_replicas, 1.0 / prior[2]),
+        count=books[1],
+        size=books[2],
+        zeros=np.zeros((n_replicas, m)),
+        rounds=books[3],
+        taught=books[4],
+        ahead=np.ones(n_replicas),
+        affordable=np.zeros((n_replicas, 0)),
+        origin=np.ascontiguousarray(origin.transpose(0, 2, 1)),
+        scales=scales,
+        doubts=doubts,
+        ends=np.stack([low, high]) / units,
+        units=units,
+        horizon=np.full(n_replicas, float(horizon)),
+    )
+
+
+def _penalties(default: float, believed: float, outcomes: int) -> tuple[Floats, Floats]:
+    """Return penalties around the one believed in, and their log densities, `->(G),(G)`.
+
+    The spread of means counts as one observation of it. A prior that is narrower than the default is replaced by that
+    once the evidence is 20 to 1 (`numerics.evidence.fit`).
+    """
+    narrow, powers = believed < default, 4.0**_POWERS
+    doubts = 0.5 * outcomes * (np.log(powers) - powers)
+    if not narrow:
+        return powers / believed, doubts
+    wide = -0.5 * outcomes - STRONG
+    return np.append(powers / believed, 1.0 / default), np.append(np.where(powers < 1.0, doubts - STRONG, doubts), wide)
+
+
+def read(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> Cells:
+    """Look up the coefficients of candidates, `(C,n)`, which lead with the index of an action where n is one more.
+
+    Raises:
+        InvalidInput: an index in a packed row that no column has.
+    """
+    return gather(state, *locate(state, x, n_features, packed))
+
+
+def gather(state: DiagonalState, places: Ints, z: Floats) -> Cells:
+    """Look up what is known at some places, for features `(C,k)`."""
+    d, m = state.information.shape[1], state.moment.shape[2]
+    own = state.origin.reshape(-1, m)[places] if state.origin.shape[1] > 1 else state.origin[places[:, :, 0] // d]
+    waits = state.expected.reshape(-1)[places] if state.expected.size else np.zeros((*places.shape[:2], 0))
+    return Cells(places, z, state.information.reshape(-1)[places], state.moment.reshape(-1, m)[places], own, waits)
+
+
+def locate(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> tuple[Ints, Floats]:
+    """Return places and features of candidates, `(C,n)->(C,k),(C,k)`: of rows that are mostly 0, of all else."""
+    first, z = _first(state, x, n_features)
+    if packed is not None:
+        return _columns(state, first, z, x.shape[2] - n_features)
+    used = z != 0.0
+    counts = np.asarray(used.sum(2))
+    most = max(int(counts.max()), 1)
+    if most > _SPARSE * n_features:
+        return first + np.arange(n_features), np.ascontiguousarray(z)
+    at, short = np.nonzero(used), np.zeros((*z.shape[:2], most))
+    columns, ends = np.zeros(short.shape, np.int64), counts.ravel().cumsum()
+    slot = np.arange(len(at[0])) - np.repeat(ends - counts.ravel(), counts.ravel())
+    columns[at[0], at[1], slot], short[at[0], at[1], slot] = at[2], z[at]
+    return first + columns, short
+
+
+def _first(state: DiagonalState, x: Floats, n_features: int) -> tuple[Ints, Floats]:
+    """Return the place of the first coefficient of each candidate, and its numbers, `(C,n)->(C,1),(C,n)`."""
+    (rows, d), lead = state.information.shape, x.shape[2] - n_features
+    action = x[:, :, :1].astype(np.int64) if lead else np.zeros((*x.shape[:2], 1), np.int64)
+    return d * (action + (np.arange(len(x)) * (rows // len(x)))[:, None, None]), x[:, :, lead:]
+
+
+def _columns(state: DiagonalState, first: Ints, z: Floats, lead: int) -> tuple[Ints, Floats]:
+    """Return the places and values of packed rows."""
+    index, d = z[:, :, ::2], state.information.shape[1]
+    column = index.astype(np.int64)
+    bad = np.argwhere((column != index) | (column < 0) | (column >= d))
+    if len(bad):
+        r, c, i = bad[0].tolist()
+        expected = f"the index of a column, a whole number from 0 to {d - 1}"
+        raise InvalidInput(f"features[{r}, {c}, {lead + 2 * i}]", expected, index[r, c, i])
+    return first + column, np.ascontiguousarray(z[:, :, 1::2])
+
+
+def plays(
+    state: DiagonalState, x: Floats, seen: Bools, n_features: int, packed: Packed | None
+) -> Iterator[tuple[Cells, slice]]:
+    """Yield the coefficients of one play of each replica after another, `(P,n),(P,M)->`, as the one before left them.
+
+    Features of what was not seen are not read.
+    """
+    told = np.where(np.asarray(seen.all(2))[:, :, None], x, 0.0)
+    for p in range(x.shape[1]):
+        own = slice(p, p + 1)
+        yield read(state, told[:, own], n_features, packed), own
+
+
+def add(state: DiagonalState, cells: Cells, information: Floats, moment: Floats) -> None:
+    """Add to sums, `(1,k),(1,k,M)`, of one play per replica; pairs that are not used share the first column's place."""
+    used = information > 0.0
+    places = cells.places[used]
+    state.information.reshape(-1)[places] += information[used]
+    state.moment.reshape(-1, moment.shape[3])[places] += moment[used]
+
+
+def count_rounds(state: DiagonalState, seen: Bools, lesson: Lesson) -> None:
+    """Count the rounds of a lesson, `(P,M)`."""
+    size = lesson.weight * lesson.share * np.asarray(seen.all(2)).any(1)
+    state.rounds += size
+    if lesson.taught:
+        state.taught += size
+
+
+def gain(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> ColumnGain:
+    """Return what plays will add to the sums of squares of their columns, `(P,n)->`."""
+    places, z = locate(state, x, n_features, packed)
+    return ColumnGain(state, state.information.shape, places, z * z)
+
+
+def fade(state: DiagonalState, keep: Floats, ahead: Floats) -> bool:
+    """Multiply all sums and counts, `(),()->`; returns whether anything changed."""
+    s, some = state, False
+    s.ahead[:] = ahead
+    for r in np.flatnonzero(keep < 1.0).tolist():
+        part, some = keep[r] if s.count[r] * keep[r] >= LEAST else 0.0, True
+        for sums in (s.count, s.size, s.rounds, s.taught, s.zeros, s.losses, s.missed, s.factor):
+            sums[r] *= part
+        if s.factor[r] < _SMALL and s.touched[r] > 0.0:
+            each = len(s.information) // len(s.factor)
+            for whole_sums in (s.information, s.moment):
+                whole_sums[r * each : (r + 1) * each] *= s.factor[r]
+            s.factor[r] = 1.0
+            s.touched[r] *= part > 0.0
+        elif part == 0.0:
+            s.factor[r] = 1.0
+    return some
+
+
+def contributions(
+    state: DiagonalState, x: Floats, w: Floats, rows: tuple[int, Packed | None], attribute: Attribute
+) -> Floats:
+    """Attribute a difference to features, `(2,n),(K,1|2,M)->(K,n)`; `rows` is n and the size of packed rows."""
+    (n, packed), m = rows, state.moment.shape[2]
+    first, z = _first(state, x, n)
+    packs = packed is not None
+    cells = gather(state, *(_columns(state, first, z, x.shape[2] - n) if packs else (first + np.arange(n), z)))
+    (replicas, _, k), count = cells.z.shape, np.maximum(state.count, LEAST)
+    rho = state.chosen * np.where(state.count > 0.0, state.size / count, 1.0)
+    f = state.factor[:, None, None]
+    off = f[..., None] * cells.moment / (rho[:, None, None] + f * cells.information)[..., None]
+    theta = (cells.origin + off).transpose(0, 1, 3, 2).reshape(2 * replicas, m, k)
+    which = np.broadcast_to(np.array([[0.0], [1.0]]), (replicas, 2, 1))  # in place of an action: a row of theta each
+    found = attribute(np.ascontiguousarray(theta), np.concatenate([which, cells.z], 2), w)
+    out = np.zeros((*found.shape[:2], x.shape[2]))
+    out[:, :, slice(x.shape[2] - n + packs, None, 1 + packs)] = found[:, :, 1:]
+    return out
+
+
+@inlined
+def penalty(scale: float, size: float, count: float, square: float) -> float:
+    """The penalty, for a sum `size` of |x|^2 over observations; before any, by that of a candidate."""
+    return scale * (size / count if count > 0.0 else square)
+
+
+@inlined
+def open_directions(known: Known, r: int, new: float, weight: float) -> None:
+    """Count coefficients that an observation was the first to give data to; `novel` is of late more than of old."""
+    known.touched[r] += new
+    step = min(2.0 * weight / (known.seen[r] + weight), 1.0)
+    known.novel[r] += step * (new / weight - known.novel[r])
+
+
+@inlined
+def directions(touched: float, novel: float, more: float) -> int:
+    """The number of coefficients that observations to come are spread over: those with data, and new ones."""
+    return max(int(touched + more * novel), 1)
+
+
+@inlined
+def predict(f: float, cells: Cells, at: tuple[int, int], rho: float, precision: Floats, center: Floats) -> float:
+    """Fill in the precision of each coefficient and the mean of each outcome, `(k),(M)`; returns S.
+
+    `at` is a replica and a candidate, and f the factor of its sums.
+    """
+    (r, a), total = at, 0.0
+    for m in range(len(center)):
+        center[m] = 0.0
+    for i in range(len(precision)):
+        z = cells.z[r, a, i]
+        precision[i] = rho + f * cells.information[r, a, i]
+        if z != 0.0:
+            total += z * z / precision[i]
+            for m in range(len(center)):
+                off = f * cells.moment[r, a, i, m] / precision[i]
+                center[m] += z * (cells.origin[r, a, min(i, cells.origin.shape[2] - 1), m] + off)
+    return total
+
+
+@inlined
+def width(z: Floats, precision: Floats, expected: Floats, total: float, curve: float) -> float:
+    """Compute sum z_j^2 / P_j with plays on their way, `(k),(k),(k),(),()->()`; `total` is S without them.
+
+    As of an observation of the candidate itself, the other features' variance counts as noise to each.
+    """
+    if len(expected) == 0:
+        return total
+    found = 0.0
+    for i in range(len(z)):
+        if z[i] != 0.0:
+            own = z[i] * z[i] / precision[i]
+            more = curve * expected[i] / (1.0 + curve * max(total - own, 0.0))
+            found += z[i] * z[i] / (precision[i] + more)
+    return found
+
+
+@kernel
+def first_best(evidence: Floats) -> int:
+    """The place of the largest number, the first of several."""
+    best = 0
+    for g in range(len(evidence)):
+        if evidence[g] > evidence[best]:
+            best = g
+    return best
