@@ -27,6 +27,7 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
     none                           `NullModel`
     features                       of the model
     named by the problem           own coefficients per action: `PerAction` of each
+    and of described actions       shared: one model of both (`problem.Actions`)
     not named                      none: one per action, which is 1 for that action and 0 for others
     `n_features`                   as many per candidate, which the caller makes, with shared coefficients
     =============================  ===================================================================
@@ -46,8 +47,8 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
     """
     if n_features is not None:
         whole("n_features", n_features, 1)
-    by_action = bool(problem.features) and n_features is None
-    size = n_features or (problem.n_features if by_action else len(problem.actions))
+    by_action = bool(problem.features) and not problem.n_described and n_features is None
+    size = n_features or problem.n_described or (problem.n_features if by_action else len(problem.actions))
     parts = tuple(_parts(problem, size))
     if not parts:
         return NullModel(n_features=size, n_outcomes=0)

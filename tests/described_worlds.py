@@ -1,0 +1,191 @@
+"""A new action is appended to some that were learned: how soon it brings its worth, and how soon a bad one is dropped.
+
+`python -m tests.described_worlds [REPLICAS [OWN]]` prints the tables of docs/described.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import evenhand as eh
+from evenhand.core.records import Context
+from evenhand.core.types import Floats, Ints
+from evenhand.policy.policy import Policy
+from evenhand.problem.descriptions import OWN, Actions, crossed
+from tests.tables import head, row
+
+BEFORE, AFTER, WINDOW = 1500, 1500, 50
+Features = tuple[eh.Numeric | eh.Categorical, ...]
+
+
+class World(NamedTuple):
+    """Actions with rows, of which the last comes late; true means are linear in the case times the profile, and own."""
+
+    features: Features  # of actions
+    rows: dict[str, dict[str, Any]]
+    cases: Callable[[np.random.Generator], Floats]  # numbers in [-1, 1]
+    shared: Floats  # (1+d, 1+k) of the mean, by the profile of an action and the numbers of a case
+    own: float  # the spread of what is an action's own
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.rows)
+
+
+def _models(rng: np.random.Generator) -> Floats:
+    return rng.uniform(-1.0, 1.0, 2)
+
+
+LLM = World(  # a router: difficulty and length; the larger a model, the better it does what is difficult
+    (eh.Numeric("size", 0, 2), eh.Numeric("price", 0, 2), eh.Categorical("code", ("no", "yes"))),
+    {
+        name: {"size": size, "price": price, "code": code}
+        for name, size, price, code in (
+            ("tiny", 0.1, 0.1, "no"), ("small", 0.4, 0.2, "no"), ("coder", 0.6, 0.5, "yes"), ("middle", 0.9, 0.6, "no"),
+            ("old", 1.1, 1.4, "no"), ("dear", 1.2, 1.9, "no"), ("quick", 0.3, 0.2, "yes"), ("large", 1.8, 1.2, "yes"),
+        )
+    },
+    _models,
+    np.array([[0.45, -0.15, 0.0], [0.12, 0.15, 0.0], [-0.08, 0.0, 0.0], [0.0, 0.05, 0.10]]),
+    0.04,
+)  # fmt: skip
+OFFERS = World(  # offers to customers of some age and income
+    (eh.Numeric("discount", 0, 40), eh.Categorical("kind", ("home", "travel", "sport"))),
+    {
+        name: {"discount": discount, "kind": kind}
+        for name, discount, kind in (
+            ("sofa", 10, "home"), ("lamp", 25, "home"), ("rome", 5, "travel"), ("alps", 20, "travel"),
+            ("bike", 15, "sport"), ("desk", 15, "home"), ("shoes", 10, "sport"), ("ball", 38, "sport"),
+        )
+    },
+    _models,
+    np.array([[0.35, 0.0, 0.0], [0.12, 0.0, -0.05], [0.0, 0.12, 0.08], [0.0, -0.15, 0.05]]),
+    0.04,
+)  # fmt: skip
+NEWS = World(  # articles of some length and topic, for readers by their time and how much they like each topic
+    (eh.Numeric("words", 0, 2000), eh.Categorical("topic", ("world", "sports", "arts", "money"))),
+    {
+        f"{topic}-{words}": {"words": words, "topic": topic}
+        for topic, words in (
+            ("world", 300), ("world", 1500), ("sports", 500), ("arts", 1000), ("arts", 200), ("money", 400),
+            ("sports", 1600), ("money", 1700), ("arts", 1800),
+        )
+    },
+    lambda rng: rng.uniform(-1.0, 1.0, 4),
+    np.array([
+        [0.30, 0.00, 0.00, 0.00, 0.00], [0.06, 0.15, 0.00, 0.00, 0.00], [0.00, 0.00, 0.15, 0.00, 0.00],
+        [0.04, 0.00, 0.00, 0.15, 0.00], [0.00, 0.00, 0.00, 0.00, 0.15],
+    ]),
+    0.03,
+)  # fmt: skip
+WORLDS = {"models": LLM, "offers": OFFERS, "articles": NEWS}
+
+
+def problem(world: World, names: tuple[str, ...], described: bool, own: float) -> eh.Problem:
+    """The problem of some of the actions."""
+    table = Actions({name: world.rows[name] for name in names}, world.features, own)
+    size = world.shared.shape[1] - 1
+    return eh.Problem(
+        actions=names,
+        outcomes=(eh.Outcome("good"),),
+        features=tuple(eh.Numeric(f"x{i}", -1, 1) for i in range(size)),
+        maximize="good",
+        horizon=BEFORE + AFTER,
+        described=table if described else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Replicas of a world in lock step, whose luck does not depend on the policy."""
+
+    world: World
+    replicas: int
+    harm: float = 0.0  # by which the last action is worse than its row says, in all cases
+
+    def means(self, replica: int, cases: Floats) -> Floats:
+        """True means, `(T,k)->(T,A)`."""
+        rng = np.random.default_rng((7, replica))
+        profiles = Actions(self.world.rows, self.world.features).profiles[:, : len(self.world.shared)]
+        theta = profiles @ self.world.shared
+        theta[:, 0] += self.world.own * rng.standard_normal(len(theta))
+        theta[:, 1:] += 0.5 * self.world.own * rng.standard_normal(theta[:, 1:].shape)
+        theta[-1, 0] -= self.harm
+        return np.clip(np.hstack([np.ones((len(cases), 1)), cases]) @ theta.T, 0.02, 0.98)
+
+    def play(self, described: bool, own: float = OWN) -> tuple[Ints, Floats]:
+        """The plays after the last action came, and all true means, `->(T,R),(T,R,A)`."""
+        rounds, names = BEFORE + AFTER, self.world.names
+        luck = [np.random.default_rng((8, r)) for r in range(self.replicas)]
+        cases = np.array([[self.world.cases(rng) for _ in range(rounds)] for rng in luck])
+        means = np.array([self.means(r, z) for r, z in enumerate(cases)])
+        u = np.array([rng.random((rounds, len(names))) for rng in luck])
+        old, new = (policy(problem(self.world, z, described, own)) for z in (names[:-1], names))
+        now, state, plays = old, old.start(replicas=self.replicas), []
+        for t in range(rounds):
+            if t == BEFORE:
+                now, state = new, new.adopt(state, of=old)
+            decision = now.act(state, context(now.problem, cases[:, t]))
+            chosen = decision.plays[:, 0]
+            here = np.arange(self.replicas), t, chosen
+            now.learn(state, decision, (u[here] < means[here]).astype(float)[:, None, None])
+            plays.append(chosen)
+        return np.array(plays[BEFORE:]), means[:, BEFORE:].transpose(1, 0, 2)
+
+
+def policy(stated: eh.Problem) -> Policy:
+    return eh.ucb(stated, eh.models.advised(stated))
+
+
+def context(stated: eh.Problem, cases: Floats) -> Context:
+    """The contexts of a case of each replica, `(R,k)->`."""
+    units, actions = np.hstack([np.ones((len(cases), 1)), cases]), len(stated.actions)
+    if stated.described is not None:
+        x = crossed(stated.described.profiles, units)
+    else:
+        x = np.empty((len(cases), actions, 1 + units.shape[1]))
+        x[:, :, 0], x[:, :, 1:] = np.arange(actions), units[:, None]
+    none = np.zeros((1, actions, 0))
+    return Context(x, none, np.zeros((len(cases), 1, 0), np.int64), np.ones((1, actions), bool))
+
+
+def windows(z: Floats) -> Floats:
+    """Sums over the replicas and the last cases of each, `(T,R)->(T)`."""
+    total = np.concatenate([[0.0], z.sum(1).cumsum()])
+    return total[WINDOW:] - total[:-WINDOW]
+
+
+def first(holds: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
+    """The cases after which something holds over the last `WINDOW` of them; all cases if it never does."""
+    return WINDOW + int(holds.argmax()) if holds.any() else AFTER
+
+
+def until_worth(plays: Ints, means: Floats) -> int:
+    """Cases until the last action brings 90 % of its worth: what it adds to the best of the others in each case."""
+    added = means[..., -1] - means[..., :-1].max(2)
+    last = means.shape[2] - 1
+    return first(windows(added * (plays == last)) >= 0.9 * windows(np.maximum(added, 0.0)))
+
+
+def until_dropped(plays: Ints, means: Floats) -> int:
+    """Cases until the last action is played in at most 5 % of cases."""
+    return first(windows((plays == means.shape[2] - 1).astype(float)) <= 0.05 * WINDOW * plays.shape[1])
+
+
+def main(replicas: int = 40, own: float = OWN) -> None:
+    head("world", "new action, by names alone", "described", "worse than described, by names alone", "described")
+    for name, world in WORLDS.items():
+        found = []
+        for harm, until in ((0.0, until_worth), (0.3, until_dropped)):
+            run = Run(world, replicas, harm)
+            found += [until(*run.play(described, own)) for described in (False, True)]
+        row(name, *map(str, found))
+
+
+if __name__ == "__main__":
+    main(*(kind(z) for kind, z in zip((int, float), sys.argv[1:], strict=False)))
