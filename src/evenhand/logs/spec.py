@@ -21,6 +21,7 @@ from evenhand.logs.units import MISSING, MOST_LEVELS
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints import Constraint, groups_named, over
+from evenhand.problem.descriptions import Actions
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -57,6 +58,7 @@ class Spec:
         missing: by column of features or groups, what is done with rows that have no value: an "indicator" beside a
             number, a "level" of names, the row is left out ("drop"), or it is a bad one ("refuse", the default).
         interactions: the columns whose effects differ by named action; None gives every action its own block.
+        described: the rows of actions, by which they share what is learned; None for names alone.
         outcomes: the learned, noisy and known outcomes.
         columns: the columns of the learned and noisy outcomes.
         values: by learned or noisy outcome, the numbers that the texts of its column stand for.
@@ -97,6 +99,7 @@ class Spec:
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     interactions: Mapping[str, tuple[str, ...]] | None = None
+    described: Actions | None = None
     outcomes: tuple[Outcome, ...]
     columns: Mapping[str, str]
     values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -166,6 +169,10 @@ class Spec:
             for action in by:
                 _one_of(f"outcomes.{outcome}.column", tuple(stated[outcome]), action)
         names = tuple(dict.fromkeys(self.actions.values()))
+        if self.described is not None and self.described.names != names:
+            raise InvalidInput("actions.rows", f"a row of each of {names}, in order", self.described.names)
+        if self.described is not None and self.interactions is not None:
+            raise InvalidInput("interactions", "none where actions are described, as they share all effects", "some")
         if isinstance(self.propensity, Mapping):
             _check_chances(names, self.propensity)
         for action, columns in (self.interactions or {}).items():
@@ -340,6 +347,7 @@ class Spec:
             traffic=self.traffic,
             withdrawn=self.withdrawn,
             unit=self.unit,
+            described=self.described,
         )
 
 

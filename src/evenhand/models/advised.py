@@ -27,7 +27,7 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
     none                           `NullModel`
     features                       of the model
     named by the problem           own coefficients per action: `PerAction` of each
-    and of described actions       shared: one model of both (`problem.Actions`)
+    described actions              shared, and own ones: a `BayesianRidge` of both (`problem.Actions`)
     not named                      none: one per action, which is 1 for that action and 0 for others
     `n_features`                   as many per candidate, which the caller makes, with shared coefficients
     =============================  ===================================================================
@@ -60,8 +60,8 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
 def _parts(problem: Problem, n_features: int) -> Iterator[Model]:
     """Return the models of the learned outcomes, in their order."""
     ranges = [o.widest == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
-    if len(ranges) > 1 and all(ranges):
-        ranges = [False] * len(ranges)
+    if problem.described is not None or (len(ranges) > 1 and all(ranges)):
+        ranges = [False] * len(ranges)  # a logistic fit knows of a new action when it has seen a tenth more
     for yes_or_no, outcomes in groupby(ranges):
         count = len(list(outcomes))
         if yes_or_no:

@@ -61,8 +61,8 @@ class Appended:
 
     def _features(self, x: Floats, used: Bools) -> Floats:
         """Features with those of appended actions, `(S,A,n),(S)->(S,A',n')`."""
-        if self.profiles is not None:
-            return self._described(x, used, self.profiles)
+        if self.profiles is not None and (found := self._described(x, used, self.profiles)) is not None:
+            return found
         after = self.before + len(self.known)
         for numbered, blocks in ((self.numbered, self.blocks),) if self.reads else ((False, True), (False, False)):
             case = x[:, :, 0, 1:] if numbered else x[:, :, 0]
@@ -72,15 +72,14 @@ class Appended:
                 return _features_by_action(case, after, numbered, blocks)
         if not self.reads:
             return np.concatenate([x, np.zeros((*x.shape[:2], len(self.known), x.shape[3]))], 2)
-        raise _other_features("the features of the case, as appended ones have no others")
+        expected = "contexts in which every action has the features of the case, as appended ones have no others"
+        raise InvalidInput("adopt: problem.actions", expected, "features that differ by action")
 
-    def _described(self, x: Floats, used: Bools, profiles: Floats) -> Floats:
-        """Features of described actions with those of appended ones, `(S,A,n),(S),(A',q')->(S,A',n')`."""
+    def _described(self, x: Floats, used: Bools, profiles: Floats) -> Floats | None:
+        """Features with those of appended actions, None in another layout, `(S,A,n),(S),(A',q')->(S,A',n')`."""
         old = profiles[: self.before, : profiles.shape[1] - len(self.known)]
         case = x[:, :, 0, : x.shape[3] // old.shape[1]]  # as profiles begin with 1
-        if not np.array_equal(crossed(old, case)[used], x[used]):
-            raise _other_features("the features of the case and of its row")
-        return crossed(profiles, case)
+        return crossed(profiles, case) if np.array_equal(crossed(old, case)[used], x[used]) else None
 
     def _groups(self, groups: Ints, used: Bools) -> Ints:
         """Groups with those of appended actions, `(S,A,G),(S)->(S,A',G)`."""
@@ -91,11 +90,6 @@ class Appended:
         more = np.repeat(groups[:, :, :1], len(self.groups), 2)
         more[..., self.divided] = self.groups
         return np.concatenate([groups, more], 2)
-
-
-def _other_features(expected: str) -> InvalidInput:
-    told = f"contexts in which every action has {expected}"
-    return InvalidInput("adopt: problem.actions", told, "features that differ by action")
 
 
 def _features_by_action(case: Floats, actions: int, numbered: bool, blocks: bool) -> Floats:

@@ -20,7 +20,7 @@ from evenhand.models.base import ROUND, Model, by_action, weighs
 from evenhand.models.per_action import narrow, resize, take_over
 from evenhand.planning.growth import Appended
 from evenhand.policy import checks, entries, outcome_names, saving
-from evenhand.policy.cases import StatedCase, Table, profiles_of, rows_of, value_of
+from evenhand.policy.cases import StatedCase, Table, rows_of, value_of
 from evenhand.policy.loop import Assembly
 from evenhand.policy.marked_arrays import Zeros
 from evenhand.policy.outcome_names import wrong_lesson
@@ -98,7 +98,7 @@ def grow(new: PolicyInterface, old: PolicyInterface, fresh: PolicyState, state: 
         before=before,
         numbered=by_action(new.model) is not None,
         blocks=new.model.n_features != old.model.n_features,
-        profiles=profiles_of(problem, new.model),
+        profiles=None if problem.described is None else problem.described.profiles,
         reads=new.model.n_features > 0,
         known=problem.declared[before:],
         divided=problem.by_action if problem.groups else np.zeros(0, bool),

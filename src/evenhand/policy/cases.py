@@ -359,7 +359,8 @@ class Encoder:
         """The feature that each number of each action encodes, `(A,n)`; see `policy.reasons.origins`."""
         names = ["", *(f.name for f in self.problem.features for _ in f.units), None]
         if self._profiles is not None:
-            return tuple(tuple(name if p != 0.0 else None for p in row for name in names[:-1]) for row in self._profiles)
+            each = self._profiles.tolist()
+            return tuple(tuple(None if p == 0.0 else name for p in row for name in names[:-1]) for row in each)
         return tuple(tuple(names[i] for i in row) for row in self._layout.tolist())
 
     @cached_property

@@ -36,7 +36,7 @@ class Actions:
         own: the spread of what is the action's own, in units of the spread of what is shared, above 0.
 
     Raises:
-        InvalidInput: no rows, a name twice, no features, a value that a feature cannot have, or own that is not above 0.
+        InvalidInput: no rows, a name twice, no features, a value that one of them cannot have, or own is not above 0.
 
     >>> from evenhand.problem import Numeric
     >>> models = Actions({"small": {"price": 0.2}, "large": {"price": 2.0}}, features=(Numeric("price", 0, 2),))
@@ -84,8 +84,10 @@ class Actions:
         >>> from evenhand.problem import Groups, Numeric, Outcome
         >>> rows = [{"action": "a", "size": 1, "maker": "x"}, {"action": "b", "size": 2, "maker": "y"}]
         >>> table = Actions(rows, features=(Numeric("size", 0, 4),))
-        >>> Outcome("weight", known=table.column("size")).known, Groups("maker", ["x", "y"], of=table.column("maker")).of
-        ({'a': 1, 'b': 2}, {'a': 'x', 'b': 'y'})
+        >>> Outcome("weight", known=table.column("size")).known
+        {'a': 1, 'b': 2}
+        >>> Groups("maker", ["x", "y"], of=table.column("maker")).of
+        {'a': 'x', 'b': 'y'}
         """
         return {action: _value(action, row, name) for action, row in self.rows.items()}
 

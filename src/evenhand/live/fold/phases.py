@@ -191,6 +191,10 @@ def same_features(old: Encoder, new: Encoder) -> bool:
         return False
     if isinstance(old, ColumnEncoder) and isinstance(new, ColumnEncoder):  # and otherwise names are read alike
         before, now = old.layout, new.layout[: len(old.layout)]
+        if old.scales is not None and new.scales is not None:
+            count, width = old.scales.shape
+            if not np.array_equal(old.scales, new.scales[:count, :width]):
+                return False
         return np.array_equal(before, now[:, : before.shape[1]]) and bool((now[:, before.shape[1] :] == -1).all())
     return True
 
