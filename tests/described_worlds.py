@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +18,8 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.descriptions import OWN, Actions, crossed
 from tests.tables import head, row
 
-BEFORE, AFTER, WINDOW = 1500, 3000, 200
+BEFORE, AFTER, WINDOW, TRAITS = 3000, 3000, 200, 4
+SPREAD = 0.04  # of what is the own part of an action in its mean, and half of it by each trait
 Features = tuple[eh.Numeric | eh.Categorical, ...]
 
 
@@ -28,7 +28,6 @@ class World(NamedTuple):
 
     features: Features  # of actions
     rows: dict[str, dict[str, Any]]
-    cases: Callable[[np.random.Generator], Floats]  # numbers in [-1, 1]
     shared: Floats  # (1+d, 1+k) of the mean, by the profile of an action and the numbers of a case
 
     @property
@@ -36,14 +35,14 @@ class World(NamedTuple):
         return tuple(self.rows)
 
 
-def catalogue(size: int, features: Features, cases: Callable[[np.random.Generator], Floats], shared: Floats) -> World:
+def catalogue(size: int, features: Features, shared: Floats) -> World:
     """Draw rows at random; the last one is the best of 300 by the shared part, as who adds it expects."""
     rng = np.random.default_rng(size)
     drawn = {f"a{i}": {f.name: _drawn(f, rng) for f in features} for i in range(size + 300)}
-    units = np.array([[1.0, *cases(rng)] for _ in range(500)])
+    units = np.hstack([np.ones((500, 1)), rng.uniform(-1.0, 1.0, (500, TRAITS))])
     means = units @ (Actions(drawn, features).profiles[:, : len(shared)] @ shared).T
     new = size + int((means[:, size:] - means[:, :size].max(1, keepdims=True)).clip(0.0).mean(0).argmax())
-    return World(features, {f"a{i}": drawn[f"a{i}"] for i in (*range(size), new)}, cases, shared)
+    return World(features, {f"a{i}": drawn[f"a{i}"] for i in (*range(size), new)}, shared)
 
 
 def _drawn(feature: eh.Numeric | eh.Categorical, rng: np.random.Generator) -> float | str:
@@ -52,47 +51,40 @@ def _drawn(feature: eh.Numeric | eh.Categorical, rng: np.random.Generator) -> fl
     return float(rng.uniform(feature.low, feature.high))
 
 
-def two(rng: np.random.Generator) -> Floats:
-    return rng.uniform(-1.0, 1.0, 2)
-
-
-def four(rng: np.random.Generator) -> Floats:
-    return rng.uniform(-1.0, 1.0, 4)
-
-
-MODELS = catalogue(  # requests by difficulty and length: a large model does better what is difficult, and is slower
+MODELS = catalogue(  # requests by difficulty, length, haste and code: large models do better what is difficult
     12,
     (eh.Numeric("size", 0, 2), eh.Numeric("seconds", 0, 2), eh.Categorical("code", ("no", "yes"))),
-    two,
-    np.array([[0.45, -0.10, 0.0], [0.20, 0.20, 0.0], [-0.20, 0.0, -0.15], [0.10, 0.0, 0.20]]),
-)
-OFFERS = catalogue(  # customers by age and income: discounts draw those who earn less, and kinds other ages
+    np.array([
+        [0.45, -0.10, 0.00, 0.00, 0.00], [0.20, 0.20, 0.00, 0.00, 0.00], [-0.20, 0.00, -0.15, -0.15, 0.00],
+        [0.10, 0.00, 0.00, 0.00, 0.20],
+    ]),
+)  # fmt: skip
+OFFERS = catalogue(  # customers by age, income, visits and region: discounts draw who earns less, kinds other ages
     16,
     (eh.Numeric("discount", 0, 40), eh.Categorical("kind", ("home", "travel", "sport"))),
-    two,
-    np.array([[0.35, 0.0, 0.0], [0.25, 0.0, -0.10], [0.10, 0.20, 0.10], [0.0, -0.20, 0.05]]),
-)
+    np.array([
+        [0.35, 0.00, 0.00, 0.05, 0.00], [0.25, 0.00, -0.10, 0.00, 0.05], [0.10, 0.20, 0.10, 0.00, 0.00],
+        [0.00, -0.20, 0.05, 0.00, 0.00],
+    ]),
+)  # fmt: skip
 ARTICLES = catalogue(  # readers by their time and by how much they like three of four topics
     24,
     (eh.Numeric("words", 0, 2000), eh.Categorical("topic", ("world", "sports", "arts", "money"))),
-    four,
     np.array([
         [0.40, 0.00, 0.00, 0.00, 0.00], [0.25, 0.10, 0.00, 0.00, 0.00], [0.00, 0.00, 0.15, 0.00, 0.00],
         [0.15, 0.00, 0.00, 0.15, 0.00], [0.00, 0.00, 0.00, 0.00, 0.15],
     ]),
 )  # fmt: skip
 WORLDS = {"models": MODELS, "offers": OFFERS, "articles": ARTICLES}
-SPREAD = 0.04  # of what is the own part of an action in its mean
 
 
 def problem(world: World, names: tuple[str, ...], described: bool, own: float) -> eh.Problem:
     """The problem of some of the actions."""
     table = Actions({name: world.rows[name] for name in names}, world.features, own)
-    size = world.shared.shape[1] - 1
     return eh.Problem(
         actions=names,
         outcomes=(eh.Outcome("good"),),
-        features=tuple(eh.Numeric(f"x{i}", -1, 1) for i in range(size)),
+        features=tuple(eh.Numeric(f"x{i}", -1, 1) for i in range(TRAITS)),
         maximize="good",
         horizon=BEFORE + AFTER,
         described=table if described else None,
@@ -121,7 +113,7 @@ class Run:
         """The plays after the last action came, and all true means, `->(T,R),(T,R,A)`."""
         rounds, names = BEFORE + AFTER, self.world.names
         luck = [np.random.default_rng((8, r)) for r in range(self.replicas)]
-        cases = np.array([[self.world.cases(rng) for _ in range(rounds)] for rng in luck])
+        cases = np.array([rng.uniform(-1.0, 1.0, (rounds, TRAITS)) for rng in luck])
         means = np.array([self.means(r, z) for r, z in enumerate(cases)])
         u = np.array([rng.random((rounds, len(names))) for rng in luck])
         old, new = (policy(problem(self.world, z, described, own)) for z in (names[:-1], names))
