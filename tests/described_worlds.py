@@ -177,7 +177,7 @@ def main(replicas: int = 40, own: float = OWN) -> None:
         for harm, until in ((0.0, until_worth), (0.4, until_dropped)):
             run = Run(world, replicas, harm)
             found += [until(*run.play(described, own)) for described in (False, True)]
-        row(name, *map(str, found))
+        row(name, *(f"> {AFTER:,}" if cases == AFTER else f"{cases:,}" for cases in found))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from evenhand.core.validate import positive
 from evenhand.problem.features import Feature, encode
 
 NAME = "action"  # the column of a table that has the names
-OWN = 0.5
+OWN = 0.25
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Actions:
     >>> models.names, models.column("price")
     (('small', 'large'), {'small': 0.2, 'large': 2.0})
     >>> models.profiles.round(1).tolist()
-    [[1.0, -0.8, 0.5, 0.0], [1.0, 1.0, 0.0, 0.5]]
+    [[1.0, -0.8, 0.2, 0.0], [1.0, 1.0, 0.0, 0.2]]
     """
 
     rows: Any

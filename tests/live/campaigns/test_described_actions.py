@@ -107,7 +107,7 @@ def test_a_table_with_a_wrong_cell_is_refused_by_its_place(files, old, new, mess
 
 def test_a_text_without_the_table_beside_it_says_so(files):
     (files / "models.csv").unlink()
-    with pytest.raises(InvalidInput, match="models.csv"):
+    with pytest.raises(InvalidInput, match=r"models\.csv"):
         eh.live.open_campaign(MemoryStore(), "gate", files / "gate.toml")
     with pytest.raises(InvalidInput, match=r"actions.table: expected a CSV file beside the problem file, or rows"):
         parse(PROBLEM, "gate.toml")
