@@ -5,6 +5,8 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.commands import policies
+from evenhand.live.fold.column_encoder import Text, of_file
+from evenhand.live.fold.phases import Phase, same_contexts
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.logs.problem_file import parse
 
@@ -86,6 +88,9 @@ def test_a_row_of_an_earlier_action_that_changed_is_learned_anew_from_the_log(fi
     gram, played = changed._worker.fold.state.model.gram[0], list(changed.decisions()["action"])
     prices = {"small": 0.2 / 2.0 - 1.0, "large": 1.0 / 2.0 - 1.0}  # from -1 to 1
     assert gram[2, 2] == pytest.approx(sum(prices[action] ** 2 for action in played))
+    place = next(i for i, goal in enumerate(changed.policy.goals) if hasattr(goal, "append"))
+    history = changed._worker.fold.state.goals[place].history
+    assert set(history.features[0, : int(history.kept[0]), 1, 2]) == {prices["large"]}
 
 
 @pytest.mark.parametrize(
@@ -111,3 +116,13 @@ def test_a_text_without_the_table_beside_it_says_so(files):
         eh.live.open_campaign(MemoryStore(), "gate", files / "gate.toml")
     with pytest.raises(InvalidInput, match=r"actions.table: expected a CSV file beside the problem file, or rows"):
         parse(PROBLEM, "gate.toml")
+
+
+def test_contexts_that_goals_keep_are_not_those_of_other_rows(files):
+    phases = []
+    for text in (MODELS, MODELS.replace("large,2", "large,1")):
+        (files / "models.csv").write_text(text)
+        made = of_file(Text.of(files / "gate.toml"))
+        phases.append(Phase(made.policy, made.coded))
+    assert same_contexts(phases[0], phases[0])
+    assert not same_contexts(*phases)

@@ -191,10 +191,6 @@ def same_features(old: Encoder, new: Encoder) -> bool:
         return False
     if isinstance(old, ColumnEncoder) and isinstance(new, ColumnEncoder):  # and otherwise names are read alike
         before, now = old.layout, new.layout[: len(old.layout)]
-        if old.scales is not None and new.scales is not None:
-            count, width = old.scales.shape
-            if not np.array_equal(old.scales, new.scales[:count, :width]):
-                return False
         return np.array_equal(before, now[:, : before.shape[1]]) and bool((now[:, before.shape[1] :] == -1).all())
     return True
 
@@ -203,6 +199,7 @@ def same_contexts(old: Phase, new: Phase) -> bool:
     """Return whether contexts that goals of one policy keep are those that the other one would have."""
     before, now = old.policy, new.policy
     of_problem = [
-        (p.problem.features, p.problem.actions, p.model.n_features, by_action(p.model)) for p in (before, now)
+        (p.problem.features, p.problem.actions, p.problem.described, p.model.n_features, by_action(p.model))
+        for p in (before, now)
     ]
     return same_features(old.encoder, new.encoder) and of_problem[0] == of_problem[1]
