@@ -38,7 +38,7 @@ total = 200
 [policy]
 name = "resolving"
 """
-MODELS = "action,price,vendor,fee\nsmall,0.2,x,0.01\nlarge,2,y,0.1\n"
+MODELS = "action,price,vendor,fee\nsmall,0.2,x,0.01\nlarge,3,y,0.1\n"
 HUGE = "huge,4,y,0.3\n"
 
 
@@ -82,7 +82,7 @@ def test_a_row_of_an_earlier_action_that_changed_is_learned_anew_from_the_log(fi
     campaign = eh.live.open_campaign(store, "gate", files / "gate.toml")
     for i in range(30):
         campaign.observe(campaign.decide({"words": 10.0 * i}, key=f"{i}").id, {"good": float(i % 2)})
-    (files / "models.csv").write_text(MODELS.replace("large,2", "large,1"))
+    (files / "models.csv").write_text(MODELS.replace("large,3", "large,1"))
     changed = eh.live.switch_campaign(store, "gate", files / "gate.toml")
     assert changed.status().accounts["fee"].spent == campaign.status().accounts["fee"].spent
     gram, played = changed._worker.fold.state.model.gram[0], list(changed.decisions()["action"])
@@ -120,7 +120,7 @@ def test_a_text_without_the_table_beside_it_says_so(files):
 
 def test_contexts_that_goals_keep_are_not_those_of_other_rows(files):
     phases = []
-    for text in (MODELS, MODELS.replace("large,2", "large,1")):
+    for text in (MODELS, MODELS.replace("large,3", "large,1")):
         (files / "models.csv").write_text(text)
         made = of_file(Text.of(files / "gate.toml"))
         phases.append(Phase(made.policy, made.coded))
