@@ -1,6 +1,6 @@
 """A new action is appended to some that were learned: how soon it brings its worth, and how soon a bad one is dropped.
 
-`python -m tests.described_worlds [REPLICAS [OWN]]` prints the tables of docs/described.md.
+`python -m tests.described_worlds [REPLICAS [ROUNDS]]` prints the table of docs/described.md; ROUNDS come before and after.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import evenhand as eh
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
 from evenhand.policy.policy import Policy
-from evenhand.problem.descriptions import OWN, Actions, crossed
+from evenhand.problem.descriptions import Actions, crossed
 from tests.tables import head, row
 
-BEFORE, AFTER, WINDOW, TRAITS = 3000, 3000, 200, 4
+ROUNDS, WINDOW, TRAITS = 3000, 200, 4
+NEVER = 10**9
 SPREAD = 0.04  # of what is the own part of an action in its mean, and half of it by each trait
 Features = tuple[eh.Numeric | eh.Categorical, ...]
 
@@ -78,15 +79,15 @@ ARTICLES = catalogue(  # readers by their time and by how much they like three o
 WORLDS = {"models": MODELS, "offers": OFFERS, "articles": ARTICLES}
 
 
-def problem(world: World, names: tuple[str, ...], described: bool, own: float) -> eh.Problem:
+def problem(world: World, names: tuple[str, ...], described: bool, rounds: int) -> eh.Problem:
     """The problem of some of the actions."""
-    table = Actions({name: world.rows[name] for name in names}, world.features, own)
+    table = Actions({name: world.rows[name] for name in names}, world.features)
     return eh.Problem(
         actions=names,
         outcomes=(eh.Outcome("good"),),
         features=tuple(eh.Numeric(f"x{i}", -1, 1) for i in range(TRAITS)),
         maximize="good",
-        horizon=BEFORE + AFTER,
+        horizon=rounds,
         described=table if described else None,
     )
 
@@ -97,6 +98,7 @@ class Run:
 
     world: World
     replicas: int
+    rounds: int = ROUNDS  # before the last action comes, and after it
     harm: float = 0.0  # by which the last action is worse than its row says, in all cases
 
     def means(self, replica: int, cases: Floats) -> Floats:
@@ -109,24 +111,24 @@ class Run:
         theta[-1, 0] -= self.harm
         return np.clip(np.hstack([np.ones((len(cases), 1)), cases]) @ theta.T, 0.02, 0.98)
 
-    def play(self, described: bool, own: float = OWN) -> tuple[Ints, Floats]:
+    def play(self, described: bool) -> tuple[Ints, Floats]:
         """The plays after the last action came, and all true means, `->(T,R),(T,R,A)`."""
-        rounds, names = BEFORE + AFTER, self.world.names
+        rounds, names = 2 * self.rounds, self.world.names
         luck = [np.random.default_rng((8, r)) for r in range(self.replicas)]
         cases = np.array([rng.uniform(-1.0, 1.0, (rounds, TRAITS)) for rng in luck])
         means = np.array([self.means(r, z) for r, z in enumerate(cases)])
         u = np.array([rng.random((rounds, len(names))) for rng in luck])
-        old, new = (policy(problem(self.world, z, described, own)) for z in (names[:-1], names))
+        old, new = (policy(problem(self.world, z, described, rounds)) for z in (names[:-1], names))
         now, state, plays = old, old.start(replicas=self.replicas), []
         for t in range(rounds):
-            if t == BEFORE:
+            if t == self.rounds:
                 now, state = new, new.adopt(state, of=old)
             decision = now.act(state, context(now.problem, cases[:, t]))
             chosen = decision.plays[:, 0]
             here = np.arange(self.replicas), t, chosen
             now.learn(state, decision, (u[here] < means[here]).astype(float)[:, None, None])
             plays.append(chosen)
-        return np.array(plays[BEFORE:]), means[:, BEFORE:].transpose(1, 0, 2)
+        return np.array(plays[self.rounds :]), means[:, self.rounds :].transpose(1, 0, 2)
 
 
 def policy(stated: eh.Problem) -> Policy:
@@ -154,8 +156,8 @@ def windows(z: Floats) -> Floats:
 
 
 def first(holds: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
-    """The cases after which something holds over the next `WINDOW` of them; all cases if it never does."""
-    return int(holds.argmax()) if holds.any() else AFTER
+    """The cases after which something holds over the next `WINDOW` of them; `NEVER` if it never does."""
+    return int(holds.argmax()) if holds.any() else NEVER
 
 
 def until_worth(plays: Ints, means: Floats) -> int:
@@ -170,15 +172,15 @@ def until_dropped(plays: Ints, means: Floats) -> int:
     return first(windows((plays == means.shape[2] - 1).astype(float)) <= 0.05 * WINDOW * plays.shape[1])
 
 
-def main(replicas: int = 40, own: float = OWN) -> None:
+def main(replicas: int = 40, rounds: int = ROUNDS) -> None:
     head("world", "new action, by names alone", "described", "worse than described, by names alone", "described")
     for name, world in WORLDS.items():
         found = []
         for harm, until in ((0.0, until_worth), (0.4, until_dropped)):
-            run = Run(world, replicas, harm)
-            found += [until(*run.play(described, own)) for described in (False, True)]
-        row(name, *(f"> {AFTER:,}" if cases == AFTER else f"{cases:,}" for cases in found))
+            run = Run(world, replicas, rounds, harm)
+            found += [until(*run.play(described)) for described in (False, True)]
+        row(name, *(f"> {rounds:,}" if cases == NEVER else f"{cases:,}" for cases in found))
 
 
 if __name__ == "__main__":
-    main(*(kind(z) for kind, z in zip((int, float), sys.argv[1:], strict=False)))
+    main(*map(int, sys.argv[1:]))
