@@ -1,6 +1,6 @@
 """A new action is appended to some that were learned: how soon it brings its worth, and how soon a bad one is dropped.
 
-`python -m tests.described_worlds [REPLICAS [ROUNDS]]` prints the table of docs/described.md; ROUNDS come before and after.
+`python -m tests.described_worlds [REPLICAS [ROUNDS]]` prints the table of docs/described.md; ROUNDS before and after.
 """
 
 from __future__ import annotations
