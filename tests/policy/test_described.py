@@ -104,7 +104,7 @@ def test_described_actions_without_features_of_cases_are_read_by_their_rows():
     ("table", "message"),
     [
         (replace(TABLE, rows={**TABLE.rows, "small": {"size": 2.0}}), "the row of 'small' as in the state"),
-        (replace(TABLE, own=1.0), "own=0.5, as in the state"),
+        (replace(TABLE, own=1.0), "own=0.25, as in the state"),
         (replace(TABLE, features=(eh.Numeric("size", 0, 5),)), r"the features .* as in the state"),
         (None, "descriptions of actions, as in the state, got none"),
     ],

@@ -17,14 +17,14 @@ def test_a_mapping_a_list_and_a_frame_of_the_same_rows_are_the_same_table():
     assert tables[0] == tables[1] == tables[2]
     assert tables[2].column("price") == {"a": 1.0, "b": 4.0}
     assert type(tables[2].column("price")["a"]) is float
-    np.testing.assert_array_equal(tables[2].profiles, [[1.0, -0.5, 0.0, 0.5, 0.0], [1.0, 1.0, 1.0, 0.0, 0.5]])
+    np.testing.assert_array_equal(tables[2].profiles, [[1.0, -0.5, 0.0, 0.25, 0.0], [1.0, 1.0, 1.0, 0.0, 0.25]])
 
 
 def test_an_appended_row_leaves_the_profiles_of_others_as_they_are():
     table = Actions(ROWS, FEATURES)
     more = table.append("c", {"price": 2.0, "maker": "x"})
     np.testing.assert_array_equal(more.profiles[:2, :5], table.profiles)
-    np.testing.assert_array_equal(more.profiles[:, 5], [0.0, 0.0, 0.5])
+    np.testing.assert_array_equal(more.profiles[:, 5], [0.0, 0.0, 0.25])
     with pytest.raises(InvalidInput, match=r"name: expected one that is none of \('a', 'b'\)"):
         table.append("a", {})
 
