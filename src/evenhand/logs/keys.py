@@ -296,7 +296,11 @@ LEARNED = (
     Key("times", "The known outcome that multiplies it, such as a price.", TEXT),
 )
 KNOWN = (
-    Key("known", "The value under each action, 0 where it is not named; or a column of [actions].", TEXT_OR_NUMBERS),
+    Key(
+        "known",
+        "The value under each action, 0 where it is not named; or a column of [actions].",
+        either("a table of finite numbers, or a column of [actions]", NUMBERS, TEXT),
+    ),
     Key("column", "The column of the case that has the value, or one per action.", TEXT_OR_NAMES, None, "as in known"),
     Key("range", "The range of the values that clients of a server may state, [low, high].", RANGE, None, "none"),
 )
