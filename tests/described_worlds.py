@@ -103,7 +103,7 @@ class Run:
 
     def means(self, replica: int, cases: Floats) -> Floats:
         """True means, `(T,k)->(T,A)`."""
-        rng = np.random.default_rng((7, replica))
+        rng = np.random.default_rng((17, replica))
         profiles = Actions(self.world.rows, self.world.features).profiles[:, : len(self.world.shared)]
         theta = profiles @ self.world.shared
         theta[:, 0] += SPREAD * rng.standard_normal(len(theta))
@@ -114,7 +114,7 @@ class Run:
     def play(self, described: bool) -> tuple[Ints, Floats]:
         """The plays after the last action came, and all true means, `->(T,R),(T,R,A)`."""
         rounds, names = 2 * self.rounds, self.world.names
-        luck = [np.random.default_rng((8, r)) for r in range(self.replicas)]
+        luck = [np.random.default_rng((18, r)) for r in range(self.replicas)]
         cases = np.array([rng.uniform(-1.0, 1.0, (rounds, TRAITS)) for rng in luck])
         means = np.array([self.means(r, z) for r, z in enumerate(cases)])
         u = np.array([rng.random((rounds, len(names))) for rng in luck])
