@@ -118,6 +118,6 @@ def test_other_rows_of_earlier_actions_are_refused(table, message):
 
 @pytest.mark.slow
 def test_a_new_action_brings_its_worth_in_a_third_of_the_cases_that_it_takes_by_its_name_alone():
-    run = Run(WORLDS["articles"], replicas=8)
+    run = Run(WORLDS["models"], replicas=12)
     by_name, described = (until_worth(*run.play(described=z)) for z in (False, True))
-    assert described <= by_name / 3
+    assert described <= min(by_name, run.rounds) / 3
