@@ -77,6 +77,7 @@ RUN = {
     "python -m tests.averages": "1 1",
     "python -m tests.budget_worlds 5000 0": "python -m tests.budget_worlds 2 0",
     "python -m tests.delays 32": "python -m tests.delays 2 10",
+    "python -m tests.described_worlds": "1 220",
     "python -m tests.drift_worlds": "2 400 slow",
     "python -m tests.drift_worlds budget": "2 400 slow",
     "python -m tests.floors": "2 2",
@@ -95,6 +96,7 @@ RUN = {
     "python -m tests.offline.regimes 500": 'python -m tests.offline.regimes 2 "300 rows"',
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
     "python -m tests.offline.units 400": "python -m tests.offline.units 3",
+    "python examples/completions.py 5": "python examples/completions.py 1",
     "python examples/widths.py 40 1 10": "python examples/widths.py 2 40",
 }
 

@@ -22,13 +22,13 @@ from evenhand.problem.problem import Problem
 
 
 @kernel
-def _features(units: Floats, layout: Ints, rows: Ints, numbered: bool) -> Floats:
+def _features(units: Floats, layout: Ints, scales: Floats, rows: Ints, numbered: bool) -> Floats:
     x = np.zeros((len(rows), layout.shape[0], layout.shape[1]))
     for r in range(len(rows)):
         for a in range(layout.shape[0]):
             for j in range(layout.shape[1]):
                 if layout[a, j] >= 0:
-                    x[r, a, j] = units[rows[r], layout[a, j]]
+                    x[r, a, j] = units[rows[r], layout[a, j]] * scales[a, j]
             if numbered:
                 x[r, a, 0] = a
     return x
@@ -50,6 +50,7 @@ class _LoggedView(NamedTuple):
     units: Floats
     layout: Ints
     numbered: bool
+    scales: Floats
     known: Floats
     by_row: bool  # whether known outcomes are of every row, or declared
     groups: Ints
@@ -73,7 +74,8 @@ class _LoggedView(NamedTuple):
                 for a in range(known.shape[1]):
                     for m in range(known.shape[2]):
                         known[r, a, m] = self.known[rows[r], a, m]
-        return Context(_features(self.units, self.layout, rows, self.numbered), known, groups, self.offered, None), rows
+        x = _features(self.units, self.layout, self.scales, rows, self.numbered)
+        return Context(x, known, groups, self.offered, None), rows
 
     @kernel
     def respond(self, step: int, c: Context, rows: Ints, d: Decision) -> tuple[Floats, Bools, Floats]:
@@ -134,7 +136,7 @@ class LoggedWorld:
 
     def context(self, step: int) -> Context:
         rows = self._row(step)
-        x = _features(self._log.units, self._log.layout, rows, self._log.numbered)
+        x = _features(self._log.units, self._log.layout, self._log.all_scales, rows, self._log.numbered)
         known = self._declared if self._log.known is None else self._log.known[rows]
         time = None if self._log.time is None else self._log.time[rows]
         unit = None if self._units is None else self._units[min(step, len(self._units) - 1)]
@@ -174,6 +176,7 @@ class LoggedWorld:
             units=read(log.units, float),
             layout=read(log.layout, np.int64),
             numbered=log.numbered,
+            scales=read(log.all_scales, np.float64),
             known=read(self._declared if log.known is None else log.known, float),
             by_row=log.known is not None,
             groups=read(log.groups, np.int64),
@@ -269,6 +272,7 @@ class Logged:
         outcomes: the observed outcomes of the logged actions, in the order of `problem.observed`, `(N, M+B)`.
         groups: of every row, as columns of `problem.columns`, `(N, G)`.
         known: known outcomes of all actions in every row, `(N, A, L)`; by default as the problem declares them.
+        scales: what multiplies feature j of action a, `(A, n)`, such as a number of its description; by default 1.
         time: of every row, by the clock of the problem, `(N)`. Rows are then read in the order of their times, those of
             the same time in a random one; needed where the problem has an end in time.
         clusters: `(N)` the numbers, from 0 on, of the clusters to which rows belong, such as those of a customer, by
@@ -300,6 +304,7 @@ class Logged:
     outcomes: Floats
     groups: Ints
     known: Floats | None = None
+    scales: Floats | None = None
     time: Floats | None = None
     clusters: Ints | None = None
     shuffles: int | None = None
@@ -321,6 +326,8 @@ class Logged:
         _range("units", self.units, np.abs(self.units) <= LARGEST, f"numbers of size at most {LARGEST:g}")
         width = self.units.shape[1]
         _range("layout", self.layout, (self.layout >= -1) & (self.layout < width), f"columns below {width}, or -1")
+        if self.scales is not None:
+            _shape("scales", self.scales, self.layout.shape)
         known = (self.actions >= 0) & (self.actions < len(problem.actions))
         _range("actions", self.actions, known, f"indices of the {len(problem.actions)} actions")
         _range("propensities", self.propensities, (self.propensities > 0) & (self.propensities <= 1), "in (0, 1]")
@@ -348,6 +355,11 @@ class Logged:
     @property
     def n_features(self) -> int:
         return int(self.layout.shape[1])
+
+    @cached_property
+    def all_scales(self) -> Floats:
+        """By what every feature of every action is multiplied, `()->(A, n)`."""
+        return np.ones(self.layout.shape) if self.scales is None else self.scales
 
     @cached_property
     def keep(self) -> Floats:

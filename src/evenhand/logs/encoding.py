@@ -40,6 +40,7 @@ class Encoded(NamedTuple):
     coding: Units  # the encoding of the columns
     columns: Packed  # the features as the log has them
     layout: Ints  # (A, n)
+    scales: Floats | None  # (A, n) None if all are 1
     actions: Ints  # (N,)
     propensities: Floats  # (N,) NaN where none is stated
     outcomes: Floats  # (N, M + B) learned ones, then noisy ones
@@ -150,6 +151,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         coding=units,
         columns=packed,
         layout=layout(spec, units),
+        scales=scales_of(spec, units),
         actions=actions,
         propensities=propensities,
         outcomes=outcomes,
@@ -370,11 +372,15 @@ def _stated(values: Mapping[str, float], text: str) -> float:
 def layout(spec: Spec, units: Units) -> Ints:
     """Lay out features: a block per action or, with interactions, main effects and named columns per named action.
 
-    Packed rows are those of the case, after the number of the action.
+    Packed rows are those of the case, after the number of the action. Where actions are described, it is every number
+    of a case by every number of an action's profile; see `scales_of`.
     """
     names, of_column = _names(spec), units.of_column
     if units.packing is not None:
         return np.tile(np.arange(-1, 2 * units.packing.size.pairs), (len(names), 1))
+    if (scales := scales_of(spec, units)) is not None:
+        each = np.arange(scales.shape[1]) % len(units.names)
+        return np.where(scales != 0.0, each, -1)
     if spec.interactions is None:
         return blocks(len(names), len(units.names))
     parts = [np.tile(np.arange(len(units.names)), (len(names), 1))]
@@ -384,6 +390,11 @@ def layout(spec: Spec, units: Units) -> Ints:
         part[names.index(action)] = own
         parts.append(part)
     return np.concatenate(parts, 1)
+
+
+def scales_of(spec: Spec, units: Units) -> Floats | None:
+    """Return what multiplies the numbers of a layout, None where actions are not described, `->(A,n)`."""
+    return None if spec.described is None else np.repeat(spec.described.profiles, len(units.names), 1)
 
 
 def _groups(

@@ -18,6 +18,7 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import LEAST_WEIGHT, MOST_WEIGHT
 from evenhand.logs.dates import ORDERS, days
 from evenhand.problem.clock import Time
+from evenhand.problem.descriptions import OWN
 from evenhand.problem.end import AFTERS
 from evenhand.problem.hashing import COLUMNS
 from evenhand.problem.traffic import Traffic
@@ -306,7 +307,11 @@ LEARNED = (
     Key("times", "The known outcome that multiplies it, such as a price.", TEXT),
 )
 KNOWN = (
-    Key("known", "The value under each action, 0 where it is not named.", NUMBERS),
+    Key(
+        "known",
+        "The value under each action, 0 where it is not named; or a column of [actions].",
+        either("a table of finite numbers, or a column of [actions]", NUMBERS, TEXT),
+    ),
     Key("column", "The column of the case that has the value, or one per action.", TEXT_OR_NAMES, None, "as in known"),
     Key("range", "The range of the values that clients of a server may state, [low, high].", RANGE, None, "none"),
 )
@@ -314,7 +319,20 @@ _ACTIONS = either("a table of names by logged value, or a list of different name
 ACTION = (
     Key("column", "The column of the logged action.", TEXT, None, "needed where a log is read"),
     Key("values", "The names of actions by what is logged, or a list of them; ties go to the one named first.",
-        _ACTIONS, NEEDED, "needed"),
+        _ACTIONS, NEEDED, "needed without rows of actions"),
+)  # fmt: skip
+ACTIONS = (
+    Key("numeric", "Columns of numbers by which actions are alike.", within=(
+        Key("COLUMN", "[low, high] of a column; low becomes -1, high 1.", RANGE),
+    )),
+    Key("categorical", "Columns of names by which actions are alike.", within=(
+        Key("COLUMN", "The names of a column; the first has no indicator.", TEXTS),
+    )),
+    Key("own", "The spread of what is the action's own, in units of the spread of what is shared.",
+        fraction("a number above 0", {"exclusiveMinimum": 0}, lambda x: x > 0.0), OWN, f"{OWN:g}"),
+    Key("table", 'A CSV file beside this one with a row of each action, named in its column "action".', TEXT, None,
+        "rows"),
+    Key("rows", "The rows themselves.", within=(Key("ACTION", "The columns of an action.", TABLE),)),
 )  # fmt: skip
 PROPENSITY = (
     Key("column", "The column of the probability with which the logged action was drawn.", TEXT),
@@ -370,6 +388,7 @@ _PLAIN = (
         Key("ACTION", "The columns whose effect differs under this action.", TEXTS),
     ), told="a block per action"),
     Key("action", "What was done.", within=ACTION, told="needed"),
+    Key("actions", "What actions are like, by which models share what they learn of them.", within=ACTIONS),
     Key("propensity", "The probability with which it was chosen.", within=PROPENSITY, told="needed without a campaign"),
     Key("outcomes", "What follows from an action.", within=(
         Key("NAME", "An outcome that is learned, or noisy.", within=LEARNED),

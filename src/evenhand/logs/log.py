@@ -220,6 +220,7 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
         outcomes=encoded.outcomes,
         groups=np.stack(groups, 1) if groups else np.zeros((len(encoded.actions), 0), np.int64),
         known=encoded.known,
+        scales=encoded.scales,
         time=encoded.time,
         clusters=None if encoded.clusters is None else encoded.clusters.numbers,
         shuffles=shuffles,

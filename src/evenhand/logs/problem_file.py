@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,15 +13,18 @@ from evenhand.core.arguments import KIND, build, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
 from evenhand.core.validate import file
+from evenhand.logs.columns import POINT, as_number
 from evenhand.logs.files import read_text
 from evenhand.logs.keys import KNOWN, LEARNED, constraint_kinds, keys
 from evenhand.logs.reading import Form
 from evenhand.logs.settings import Settings
 from evenhand.logs.spec import CROSSED, Grouping, Spec
-from evenhand.logs.toml import Origin, Table, load, locate_errors
+from evenhand.logs.toml import Origin, Table, key, load, locate_errors, value
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.clock import Between
 from evenhand.problem.constraints import Constraint, groupings
+from evenhand.problem.descriptions import NAME, Actions
+from evenhand.problem.features import Categorical, Numeric
 from evenhand.problem.hashing import Hashed
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.unit import Unit
@@ -37,7 +43,18 @@ def read_spec(stated: Stated) -> Spec:
     if isinstance(stated, Mapping):
         return _spec(Table(stated, "", keys()), None)
     path = file("problem", stated)
-    return parse(read_text(path, "a TOML file"), path.name)
+    return parse(text_of(path), path.name)
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a problem file; the rows of a table of actions beside it follow, so that it needs no other.
+
+    Raises:
+        InvalidInput: one of the two cannot be read.
+    """
+    text = read_text(path, "a TOML file")
+    found = re.search(r"^\[actions\][^\[]*?^table\s*=\s*[\"'](.+?)[\"']", text, re.MULTILINE)
+    return text if found is None else text + rows_text(path.parent / found[1])
 
 
 def stated_name(stated: Stated) -> str:
@@ -58,11 +75,12 @@ def parse(text: str, name: str) -> Spec:
 
 def _spec(root: Table, origin: Origin | None) -> Spec:
     features, action, log = root.table("features"), root.table("action"), root.table("log")
-    outcomes = [_outcome(root.table("outcomes"), name) for name in root.table("outcomes")]
+    described = _described(root.table("actions")) if "actions" in root else None
+    outcomes = [_outcome(root.table("outcomes"), name, described) for name in root.table("outcomes")]
     constraints = tuple(_constraints(root))
     unit: Unit | None = root.get("unit")
     return Spec(
-        actions=_actions(action),
+        actions=_actions(action, described),
         action=action.get("column"),
         propensity=_propensity(root.table("propensity")),
         estimated=root.table("propensity").get("estimated"),
@@ -76,6 +94,7 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         texts=_texts(features.table("texts")),
         missing=features.table("missing").each(),
         interactions=root.table("interactions").each() if "interactions" in root else None,
+        described=described,
         outcomes=tuple(o.outcome for o in outcomes),
         columns={o.outcome.name: o.column for o in outcomes if o.column is not None},
         values={o.outcome.name: o.values for o in outcomes if o.values is not None},
@@ -117,8 +136,20 @@ def _texts(table: Table) -> dict[str, Hashed]:
     return found
 
 
-def _actions(table: Table) -> dict[str, str]:
-    """Read the names of actions by logged value; a list has those that are logged by their names."""
+def _described(table: Table) -> Actions:
+    """Read the rows of actions, and the columns by which they are alike."""
+    if "table" in table and "rows" not in table:
+        raise InvalidInput("actions.table", "a CSV file beside the problem file, or rows", table.get("table"))
+    rows = {name: table.table("rows").get(name) for name in table.table("rows")}
+    numeric = [Numeric(name, *ends) for name, ends in table.table("numeric").each().items()]
+    categorical = [Categorical(name, levels) for name, levels in table.table("categorical").each().items()]
+    return Actions(rows, (*numeric, *categorical), table.get("own"))
+
+
+def _actions(table: Table, described: Actions | None) -> dict[str, str]:
+    """Read the names of actions by logged value; a list has those that are logged by their names, as rows are."""
+    if described is not None and "values" not in table:
+        return {name: name for name in described.names}
     found: dict[str, str] | tuple[str, ...] = table.get("values")
     return found if isinstance(found, dict) else {name: name for name in found}
 
@@ -144,6 +175,27 @@ def _propensity(table: Table) -> str | float | dict[str, float] | None:
     return column if constant is None else constant
 
 
+def rows_text(path: Path) -> str:
+    """Return the rows of a CSV file of actions as tables of a problem file.
+
+    Raises:
+        InvalidInput: the file cannot be read, or has no column "action".
+    """
+    rows = list(csv.DictReader(read_text(path, "a CSV file").splitlines()))
+    lines = [""]
+    for row in rows:
+        if NAME not in row or None in row or None in row.values():
+            raise InvalidInput(path.name, f"a header with {NAME!r}, and as many values in each row", list(row))
+        lines.append(f"[actions.rows.{key(row.pop(NAME))}]")
+        lines += [f"{key(name)} = {value(_number(text))}" for name, text in row.items()]
+    return "\n".join([*lines, ""])
+
+
+def _number(text: str) -> str | float:
+    number = as_number(text, POINT)
+    return number if math.isfinite(number) else text
+
+
 class _Read(NamedTuple):
     """An outcome, and where its values are."""
 
@@ -153,12 +205,18 @@ class _Read(NamedTuple):
     by_case: dict[str, str] | None = None
 
 
-def _outcome(table: Table, name: str) -> _Read:
+def _outcome(table: Table, name: str, described: Actions | None) -> _Read:
     """Read an outcome: one that is known, perhaps with the columns of actions whose values differ by case."""
     raw = table.raw(name)
     if isinstance(raw, dict) and "known" in raw:
         t = table.table(name, KNOWN)
-        known: dict[str, float] = t.get("known")
+        stated_known: dict[str, float] | str = t.get("known")
+        if isinstance(stated_known, str):  # a column of the rows of actions
+            if described is None:
+                expected = "a table of numbers by action, or a column of [actions]"
+                raise InvalidInput(t.field("known"), expected, f"{stated_known!r}, and no rows of actions")
+            stated_known = described.column(stated_known)
+        known = stated_known
         column: str | dict[str, str] | None = t.get("column")
         by_case = dict.fromkeys(known, column) if isinstance(column, str) else column
         ends: tuple[float, float] | None = t.get("range")

@@ -22,6 +22,7 @@ from evenhand.logs.units import MISSING, MOST_LEVELS
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints import Constraint, groups_named, over
+from evenhand.problem.descriptions import Actions
 from evenhand.problem.features import Categorical
 from evenhand.problem.groups import Groups
 from evenhand.problem.hashing import Cross, Hashed, Hashing, check_columns
@@ -63,6 +64,7 @@ class Spec:
         missing: by column of features or groups, what is done with rows that have no value: an "indicator" beside a
             number, a "level" of names, the row is left out ("drop"), or it is a bad one ("refuse", the default).
         interactions: the columns whose effects differ by named action; None gives every action its own block.
+        described: the rows of actions, by which they share what is learned; None for names alone.
         outcomes: the learned, noisy and known outcomes.
         columns: the columns of the learned and noisy outcomes.
         values: by learned or noisy outcome, the numbers that the texts of its column stand for.
@@ -105,6 +107,7 @@ class Spec:
     texts: Mapping[str, Hashed] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     interactions: Mapping[str, tuple[str, ...]] | None = None
+    described: Actions | None = None
     outcomes: tuple[Outcome, ...]
     columns: Mapping[str, str]
     values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -175,6 +178,13 @@ class Spec:
             for action in by:
                 _one_of(f"outcomes.{outcome}.column", tuple(stated[outcome]), action)
         names = tuple(dict.fromkeys(self.actions.values()))
+        if self.described is not None and self.described.names != names:
+            raise InvalidInput("actions.rows", f"a row of each of {names}, in order", self.described.names)
+        if self.described is not None and self.interactions is not None:
+            raise InvalidInput("interactions", "none where actions are described, as they share all effects", "some")
+        if self.described is not None and (self.hashed or self.texts):
+            hashed = [*self.hashed, *self.texts]
+            raise InvalidInput("features.hashed", "none where actions are described", hashed)
         if isinstance(self.propensity, Mapping):
             _check_chances(names, self.propensity)
         for action, columns in (self.interactions or {}).items():
@@ -371,6 +381,7 @@ class Spec:
             traffic=self.traffic,
             withdrawn=self.withdrawn,
             unit=self.unit,
+            described=self.described,
         )
 
 

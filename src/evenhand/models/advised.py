@@ -31,6 +31,7 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     none                           `NullModel`
     features                       of the model
     named by the problem           own coefficients per action: `PerAction` of each
+    described actions              shared, and own ones: a `BayesianRidge` of both (`problem.Actions`)
     not named                      none: one per action, which is 1 for that action and 0 for others
     `n_features`                   as many per candidate, which the caller makes, with shared coefficients
     packed rows, or more than 300  `DiagonalLogistic` and `DiagonalRidge` in place of the first two
@@ -50,13 +51,13 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     >>> advised(mail) == PerAction(inner=BayesianLogistic(n_features=2), actions=2)
     True
     """
-    by_action = bool(problem.features) and n_features is None
+    by_action = bool(problem.features) and not problem.n_described and n_features is None
     packed = problem.packed if by_action else None
     if isinstance(n_features, Packed):
         packed, n_features = n_features, 2 * n_features.pairs
     if n_features is not None:
         whole("n_features", n_features, 1)
-    size = n_features or (problem.n_features if by_action else len(problem.actions))
+    size = n_features or problem.n_described or (problem.n_features if by_action else len(problem.actions))
     parts = tuple(_parts(problem, size, packed))
     if not parts:
         return NullModel(n_features=size, n_outcomes=0)
@@ -69,8 +70,8 @@ def _parts(problem: Problem, n_features: int, packed: Packed | None) -> Iterator
     """Return the models of the learned outcomes, in their order."""
     wide = packed is not None or n_features > WIDE
     ranges = [o.widest == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
-    if len(ranges) > 1 and all(ranges):
-        ranges = [False] * len(ranges)
+    if problem.described is not None or (len(ranges) > 1 and all(ranges)):
+        ranges = [False] * len(ranges)  # a logistic fit knows of a new action when it has seen a tenth more
     for yes_or_no, outcomes in groupby(ranges):
         count = len(list(outcomes))
         if wide and yes_or_no:

@@ -10,6 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.planning import history
 from evenhand.planning.history import HistoryState
+from evenhand.problem.descriptions import crossed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -21,6 +22,7 @@ class Appended:
         numbered: whether models read the number of the action and then the case.
         blocks: whether they read a block per action instead, the case in its own and 0 elsewhere. Otherwise they read
             the same of every action.
+        profiles: of described actions, by which a case is multiplied, `(A',q')`; None in other layouts.
         reads: whether they read features at all.
         known: declared outcomes of the appended actions, `(A'-A,L)`.
         divided: which groupings divide actions, `(G)`.
@@ -30,6 +32,7 @@ class Appended:
     before: int
     numbered: bool
     blocks: bool
+    profiles: Floats | None
     reads: bool
     known: Floats
     divided: Bools
@@ -58,6 +61,8 @@ class Appended:
 
     def _features(self, x: Floats, used: Bools) -> Floats:
         """Features with those of appended actions, `(S,A,n),(S)->(S,A',n')`."""
+        if self.profiles is not None and (found := self._described(x, used, self.profiles)) is not None:
+            return found
         after = self.before + len(self.known)
         for numbered, blocks in ((self.numbered, self.blocks),) if self.reads else ((False, True), (False, False)):
             case = x[:, :, 0, 1:] if numbered else x[:, :, 0]
@@ -69,6 +74,12 @@ class Appended:
             return np.concatenate([x, np.zeros((*x.shape[:2], len(self.known), x.shape[3]))], 2)
         expected = "contexts in which every action has the features of the case, as appended ones have no others"
         raise InvalidInput("adopt: problem.actions", expected, "features that differ by action")
+
+    def _described(self, x: Floats, used: Bools, profiles: Floats) -> Floats | None:
+        """Features with those of appended actions, None in another layout, `(S,A,n),(S),(A',q')->(S,A',n')`."""
+        old = profiles[: self.before, : profiles.shape[1] - len(self.known)]
+        case = x[:, :, 0, : x.shape[3] // old.shape[1]]  # as profiles begin with 1
+        return crossed(profiles, case) if np.array_equal(crossed(old, case)[used], x[used]) else None
 
     def _groups(self, groups: Ints, used: Bools) -> Ints:
         """Groups with those of appended actions, `(S,A,G),(S)->(S,A',G)`."""

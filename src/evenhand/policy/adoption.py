@@ -28,6 +28,7 @@ from evenhand.policy.queries import Questions
 from evenhand.policy.state import PolicyState
 from evenhand.problem.actions import refuse_other_actions, refuse_other_meanings, refuse_return
 from evenhand.problem.constraints import Credit
+from evenhand.problem.descriptions import refuse_other_descriptions
 from evenhand.problem.problem import Problem
 
 _SAME = ("columns", "n_plays", "since")
@@ -97,6 +98,7 @@ def grow(new: PolicyInterface, old: PolicyInterface, fresh: PolicyState, state: 
         before=before,
         numbered=by_action(new.model) is not None,
         blocks=new.model.n_features != old.model.n_features,
+        profiles=None if problem.described is None else problem.described.profiles,
         reads=new.model.n_features > 0,
         known=problem.declared[before:],
         divided=problem.by_action if problem.groups else np.zeros(0, bool),
@@ -160,6 +162,7 @@ def refuse_other_books(new: Parts, old: Parts) -> None:
         if before != now:
             raise InvalidInput(f"adopt: problem.{field}", f"{before}, as in the state", now)
     refuse_other_meanings(old.problem, new.problem, "adopt")
+    refuse_other_descriptions(old.problem, new.problem, "adopt")
     refuse_return(old.problem, new.problem, "adopt")
     if _periods(old.problem) != _periods(new.problem):
         expected = "the same spans of time, start, end and forecast's periods, as sums in the state are of these"

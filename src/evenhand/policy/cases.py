@@ -20,6 +20,7 @@ from evenhand.models.base import Model, by_action
 from evenhand.policy import checks
 from evenhand.problem import features
 from evenhand.problem.clock import Time
+from evenhand.problem.descriptions import crossed
 from evenhand.problem.hashing import Hashing, is_hashed, reads
 from evenhand.problem.problem import Problem
 from evenhand.problem.unit import unit_number
@@ -140,7 +141,8 @@ class Encoder:
 
     The layout of features is the one that the model reads: with n features of the case (`Problem.n_features`),
     `PerAction` reads the number of the action and then the case; a model of A n features, or of any number, has a block
-    of n per action; one of n features is told the same of every action.
+    of n per action; one of n features is told the same of every action. Where actions are described, one of
+    `Problem.n_described` features reads the case times the profile of each action (`problem.Actions`).
     """
 
     problem: Problem
@@ -260,7 +262,7 @@ class Encoder:
         if self.problem.packing is not None:
             units = self.problem.packing.row(units.tolist(), case)
         return Context(
-            self._arrange(units),
+            self._arrange(units[None]),
             known_outcomes(self.problem, known),
             self._groups(columns),
             offer_mask(self.problem, offered),
@@ -280,12 +282,7 @@ class Encoder:
             raise
         names = [self.problem.groups[i].name for i in self._by_case]
         columns = [[group_of(self.problem, name, value_of(case, name)) for name in names] for case in cases]
-        count = len(cases)
-        padded = np.zeros((count, units.shape[1] + 1))
-        padded[:, :-1] = units
-        x = padded[:, self._layout]
-        if self._has_numbers:
-            x[:, :, 0] = np.arange(len(self.problem.actions))
+        count, x = len(cases), self._arrange(units)
         known = np.repeat(known_outcomes(self.problem, None), count, 0)
         groups = self.problem.groups_of(np.array(columns, np.int64).reshape(count, -1))
         whose = [z for z in map(self._unit, cases) if z is not None]
@@ -325,11 +322,14 @@ class Encoder:
         return found
 
     def _arrange(self, units: Floats) -> Floats:
-        padded = np.zeros(len(units) + 1)
-        padded[:-1] = units
-        x = padded.take(self._layout[None])
+        """The features of every action in some cases, `(N,n)->(N,A,n')`."""
+        if self._profiles is not None:
+            return crossed(self._profiles, units)
+        padded = np.zeros((len(units), units.shape[1] + 1))
+        padded[:, :-1] = units
+        x = padded.take(self._layout, 1)
         if self._has_numbers:
-            x[0, :, 0] = self._numbers
+            x[:, :, 0] = self._numbers
         return x
 
     def _groups(self, columns: list[int]) -> Ints:
@@ -375,7 +375,14 @@ class Encoder:
         packing, names = self.problem.packing, ["", *(f.name for f in self.problem.features for _ in f.units), None]
         if packing is not None:
             names = [*(name for name in packing.origins for _ in range(2)), None]
+        if self._profiles is not None:
+            each = self._profiles.tolist()
+            return tuple(tuple(None if p == 0.0 else name for p in row for name in names[:-1]) for row in each)
         return tuple(tuple(names[i] for i in row) for row in self._layout.tolist())
+
+    @cached_property
+    def _profiles(self) -> Floats | None:
+        return profiles_of(self.problem, self.model)
 
     @cached_property
     def _has_numbers(self) -> bool:
@@ -398,7 +405,16 @@ class Encoder:
             expected = f"PerAction of a model of {self.problem.packed}, or such a model for all actions"
             raise InvalidInput("model.n_features", expected, read)
         expected = f"PerAction.of(problem), or a model of {actions * n} features, {n} for each of {actions} actions"
+        if self.problem.described is not None:
+            expected = f"a model of {self.problem.n_described} features, as actions are described, {expected}"
         raise InvalidInput("model.n_features", f"{expected}, or of {n} for all of them", read)
+
+
+def profiles_of(problem: Problem, model: Model) -> Floats | None:
+    """Return the profiles of described actions, None if the model reads another layout, `->(A,q)`."""
+    if problem.described is None or model.n_features != problem.n_described or by_action(model) is not None:
+        return None
+    return problem.described.profiles
 
 
 def rows_of(frame: Table, names: Sequence[str]) -> Sequence[Mapping[str, object]]:

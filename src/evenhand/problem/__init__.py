@@ -3,6 +3,7 @@
 from evenhand.core import registry
 from evenhand.problem.clock import Between as Between
 from evenhand.problem.constraints import *  # noqa: F403
+from evenhand.problem.descriptions import Actions as Actions
 from evenhand.problem.features import Categorical as Categorical, Feature as Feature, Numeric as Numeric
 from evenhand.problem.groups import Groups as Groups
 from evenhand.problem.hashing import Cross as Cross, Hashed as Hashed

@@ -17,6 +17,7 @@ from evenhand.problem.actions import check_withdrawn
 from evenhand.problem.constraints.base import Constraint, missing_members
 from evenhand.problem.constraints.statements import States
 from evenhand.problem.declarations import Declarations
+from evenhand.problem.descriptions import Actions, check_described
 from evenhand.problem.factors import check_factors
 from evenhand.problem.features import Feature
 from evenhand.problem.groups import some
@@ -35,6 +36,9 @@ class Whole(States, Protocol):
 
     @property
     def withdrawn(self) -> tuple[str, ...]: ...
+
+    @property
+    def described(self) -> Actions | None: ...
 
     @property
     def measures(self) -> tuple[Measure, ...]: ...
@@ -78,6 +82,7 @@ def check_names(problem: Whole) -> None:
                 expected = "an end for every action that is not free"
                 raise InvalidInput(f"Outcome({o.name!r}).{field}", expected, f"none for {some(missing)}")
     check_withdrawn(problem)
+    check_described(problem)
     check_factors(problem.outcomes, problem.actions)
     for g in problem.groups:
         if g.of is not None and set(g.of) != set(problem.actions):

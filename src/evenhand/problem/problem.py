@@ -23,6 +23,7 @@ from evenhand.problem.checks import Edges, check_names, edges_of
 from evenhand.problem.clock import Clock, Time, earliest
 from evenhand.problem.constraints.base import Constraint, parts_in
 from evenhand.problem.constraints.statements import Demands, Statement, state
+from evenhand.problem.descriptions import Actions
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature, packing_of
@@ -61,6 +62,7 @@ class Problem:
         traffic: the forecast of the cases that come; by default equally many at all times.
         withdrawn: the actions that are not played any longer; names and places of the others stay (`Policy.adopt`).
         unit: whom cases are about, with caps on what each gets and actions that each keeps; None for nobody.
+        described: a table with a row of each action, by which models share what they learn; None for names alone.
         n_plays: P, the number of candidates played each round, or fewer if fewer fit; averages are per round.
         measures: what runs report beside outcomes: numbers that follow from all plays of a round together, such as
             `evenhand.welfare.Satisfaction`.
@@ -99,6 +101,7 @@ class Problem:
     withdrawn: tuple[str, ...] = ()
     zone: str | None = dataclasses.field(default=None, metadata={"new": True})
     unit: Unit | None = dataclasses.field(default=None, metadata={"new": True})
+    described: Actions | None = dataclasses.field(default=None, metadata={"new": True})
 
     def __post_init__(self) -> None:
         if self.traffic is not None:
@@ -191,6 +194,11 @@ class Problem:
     def n_columns(self) -> int:
         """The number of coefficients of a linear model of a case: `n_features`, unless rows are packed."""
         return self.n_features if self.packed is None else self.packed.columns
+
+    @cached_property
+    def n_described(self) -> int:
+        """The number of numbers that describe an action in a case, 0 where actions have names alone."""
+        return 0 if self.described is None else self.n_features * self.described.profiles.shape[1]
 
     @cached_property
     def noisy(self) -> tuple[str, ...]:

@@ -22,11 +22,10 @@ from evenhand.live.fold.lease import Lease
 from evenhand.live.log.events import Conflict
 from evenhand.logs.bad_rows import marked
 from evenhand.logs.columns import Names
-from evenhand.logs.encoding import layout
-from evenhand.logs.files import read_text
+from evenhand.logs.encoding import layout, scales_of
 from evenhand.logs.keys import OF_LOG
 from evenhand.logs.log import read_rows
-from evenhand.logs.problem_file import parse
+from evenhand.logs.problem_file import parse, text_of
 from evenhand.logs.settings import systems
 from evenhand.logs.spec import Grouping, Spec
 from evenhand.logs.units import MISSING, Units
@@ -49,7 +48,7 @@ class Text(NamedTuple):
         Raises:
             InvalidInput: the file cannot be read.
         """
-        return Text(path.name, read_text(path, "a TOML file"))
+        return Text(path.name, text_of(path))
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class ColumnEncoder:
         declared = self.spec.known(self.problem, numbers)
         groups = [self._places(name, [self._group(case, g) for case in cases]) for name, g in self.spec.groups.items()]
         return Context(
-            self._numbered(units.take(self.layout, 1)),
+            self._of_actions(units.take(self.layout, 1)),
             np.repeat(self.problem.declared[None], count, 0) if declared is None else declared,
             self.problem.groups_of(np.array(groups, np.int64).reshape(len(groups), count).T),
             np.ones((count, len(self.problem.actions)), bool),
@@ -225,18 +224,23 @@ class ColumnEncoder:
 
     def features(self, units: Floats) -> Floats:
         """Return the features of every action, `(u)->(1,A,n)`."""
-        return self._numbered(np.append(units, 0.0)[self.layout][None])  # index -1 reads the appended 0
+        return self._of_actions(np.append(units, 0.0)[self.layout][None])  # index -1 reads the appended 0
 
-    def _numbered(self, x: Floats) -> Floats:
-        """Write the number of each action before its packed row, `(A,n)->(A,n)`."""
+    def _of_actions(self, x: Floats) -> Floats:
+        """Write the number of each action before its packed row, or multiply by its profile, `(A,n)->(A,n)`."""
         if self.units.packing is not None:
             x[:, :, 0] = np.arange(x.shape[1])
-        return x
+        return x if self.scales is None else x * self.scales
 
     @cached_property
     def layout(self) -> Ints:
         """The index of the case's number that is each feature of each action, -1 for a feature of 0, `->(A,n)`."""
         return layout(self.spec, self.units)
+
+    @cached_property
+    def scales(self) -> Floats | None:
+        """What multiplies these numbers, of described actions, `->(A,n)`."""
+        return scales_of(self.spec, self.units)
 
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:

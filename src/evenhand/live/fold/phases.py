@@ -199,6 +199,7 @@ def same_contexts(old: Phase, new: Phase) -> bool:
     """Return whether contexts that goals of one policy keep are those that the other one would have."""
     before, now = old.policy, new.policy
     of_problem = [
-        (p.problem.features, p.problem.actions, p.model.n_features, by_action(p.model)) for p in (before, now)
+        (p.problem.features, p.problem.actions, p.problem.described, p.model.n_features, by_action(p.model))
+        for p in (before, now)
     ]
     return same_features(old.encoder, new.encoder) and of_problem[0] == of_problem[1]
