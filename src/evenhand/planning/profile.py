@@ -35,6 +35,10 @@ class ProfileState:
     squares: Floats  # (R, 7) squares of the cases of a day, faded
     seen: Floats  # (R, 7) days, faded
 
+    def of(self, replica: int) -> ProfileState:
+        """Return a copy for one replica."""
+        return ProfileState(**{name: z[replica : replica + 1].copy() for name, z in vars(self).items()})
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Profile:

@@ -16,8 +16,9 @@ from evenhand.live.dashboard.sections.budgets import budgets
 from evenhand.live.dashboard.sections.cases import cases
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.problem import Budget, Outcome, Problem, Traffic
-from evenhand.recipes import resolving
+from evenhand.models import BayesianRidge
+from evenhand.problem import Budget, Floor, Outcome, Problem, Traffic
+from evenhand.recipes import pgd, resolving
 
 START, DAY = int(datetime(2026, 12, 14, tzinfo=UTC).timestamp() * 1e6), 86_400_000_000
 SHOP = Problem(
@@ -71,6 +72,25 @@ def opened(budget=SHOP.subject_to[0], days=2):
         if not (i >= 17):
             campaign.decide({}, key=f"{i}", offered=offered)
     return campaign
+
+
+@pytest.mark.parametrize("make", [resolving, lambda p: pgd(p, BayesianRidge(n_features=2, n_outcomes=1), hard=True)])
+def test_plans_and_debts_follow_hours_that_were_learned(make):
+    """Seven days of twenty cases each in the first hour, where a forecast says nothing of hours."""
+    now, floor = [START], Floor("gain", total=1, per="day")
+    run = {"until": "2026-12-28", "traffic": Traffic(20, per="day"), "horizon": 0}
+    shop = replace(SHOP, subject_to=(SHOP.subject_to[0], floor), **run)
+    campaign = Campaign.open(MemoryStore(now=lambda: now[0]), "days", make(shop))
+    for i in range(7 * 20 + 10):
+        now[0] = START + i // 20 * DAY + i % 20 * DAY // 480
+        decided = campaign.decide({}, key=f"{i}", offered=["nothing"])
+    status, (stated, _) = campaign.status(), shop.stated
+    even, found = (plan_of(shop, stated, profile) for profile in (None, status.profile))
+    np.testing.assert_allclose([even.at(8.5), even.at(9.0)], [17.0, 18.0])
+    np.testing.assert_allclose([found.at(8.5), found.at(9.0)], [17.9, 18.0], atol=0.05)
+    debt = "gain: 0 of 1 reached from 2026-12-21 to 2026-12-22, 1 owed in about 10 future"
+    assert debt in campaign.explain(decided.id)
+    assert [z.came for z in status.traffic] == [20] * 7 + [10]
 
 
 def section(campaign):
