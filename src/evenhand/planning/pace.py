@@ -218,7 +218,7 @@ class Pace:
         ends = np.broadcast_to(np.minimum(ends, clock.last), (len(time), len(ends)))
         times = np.column_stack([time, since, ends])
         now, before, by = np.split(self.expected(state.profile, times), [1, 2], axis=1)
-        so_far = _cumulated(state.decided)
+        so_far = _cumulated(state.decided * self._open)
         first = np.searchsorted(self._edges, since)
         came = so_far[:, -1] - so_far[np.arange(len(time)), np.minimum(first, so_far.shape[1] - 1)]
         level = (traffic.trust + came[:, None]) / (traffic.trust + (now - before))
@@ -261,8 +261,15 @@ class Pace:
         clock = self.problem.clock
         found = [np.array([0.0, clock.last]), *(s.edges for s in spans if s is not None)]
         if self._traffic is not None:
-            found.append(self._traffic.edges(clock))
+            found.append(self._traffic.changes(clock))
         return np.unique(np.concatenate(found))
+
+    @cached_property
+    def _open(self) -> Bools:
+        """Whether each period is in no closed day, `->(P)`."""
+        middles = (self._edges[1:] + self._edges[:-1]) / 2.0
+        closed = [] if self._traffic is None else self._traffic.closed_days(self.problem.clock)
+        return np.all([np.ones(len(middles), bool), *((middles < a) | (middles > b) for a, b in closed)], 0)
 
     @cached_property
     def _on_grid(self) -> list[tuple[int, Spans]]:
