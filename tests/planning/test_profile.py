@@ -215,3 +215,15 @@ def test_closed_days_need_a_calendar_and_a_forecast_without_any_has_the_fingerpr
     assert fingerprint(Traffic(400, per="day", shape=(1, 3))) == "11f5af2382b5946e"
     texts, dates = (Traffic(9, closed=[z]) for z in ("2026-12-25", date(2026, 12, 25)))
     assert fingerprint(texts) == fingerprint(dates) != fingerprint(Traffic(9))
+
+
+def test_a_running_state_goes_on_with_closed_days_that_were_stated_later():
+    old, new = (resolving(shop(closed=closed)) for closed in ((), ("2026-12-25",)))
+    state = old.start()
+    old.act(state, old.encode({}, time="2026-12-15T09:00"))
+    own = new.adopt(state, of=old)
+    new.act(own, new.encode({}, time="2026-12-25T09:00"))
+    assert [(z.start, z.came, z.expected) for z in new.status(own).traffic][-1] == ("2026-12-25", 1.0, 0.0)
+    weekly = [resolving(shop(per="week", closed=closed)) for closed in ((), ("2026-12-25",))]
+    with pytest.raises(InvalidInput, match="expected the same spans of time, start, end and forecast's periods"):
+        weekly[1].adopt(weekly[0].start(), of=weekly[0])
