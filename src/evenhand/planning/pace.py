@@ -269,7 +269,8 @@ class Pace:
         """Whether each period is in no closed day, `->(P)`."""
         middles = (self._edges[1:] + self._edges[:-1]) / 2.0
         closed = [] if self._traffic is None else self._traffic.closed_days(self.problem.clock)
-        return np.all([np.ones(len(middles), bool), *((middles < a) | (middles > b) for a, b in closed)], 0)
+        inside = [(middles > start) & (middles < end) for start, end in closed]
+        return np.asarray(~np.any([np.zeros(len(middles), bool), *inside], 0))
 
     @cached_property
     def _on_grid(self) -> list[tuple[int, Spans]]:
