@@ -59,8 +59,8 @@ def pgd(
     problem, with a bound of ||lam*||.
     Prices step at the decision, on lower confidence bounds of the costs, so that known costs do not wait for late
     outcomes.
-    Deviation: the margin is taken off budgets only, as in the paper's experiments. Where a budget has spans of time, B is
-    what they leave for each case to come (`planning.pace`), and the guarantee is that of the source no longer.
+    Deviations: the margin is taken off budgets only, as in the paper's experiments. Where a budget has spans of time, B
+    is what they leave for each case to come (`planning.pace`), of which nothing is proven.
 
     Args:
         problem: with at least one constraint.
