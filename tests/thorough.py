@@ -141,7 +141,8 @@ problem/test_floors_in_spans.py::test_budgets_go_before_floors
 problem/test_floors_in_spans.py::test_days_reach_their_floors_in_the_mean_and_the_report_says_so
 problem/test_never_worse.py::test_the_observed_sum_is_never_below problem/test_own_constraints.py
 problem/test_ratio.py::test_a_limit_that_a_plan_cannot_reach_says_where_it_ends
-problem/test_ratio.py::test_problem_files_name_it_and_replays_report_it problem/test_slack.py recipes/test_agreement.py
+problem/test_ratio.py::test_problem_files_name_it_and_replays_report_it problem/test_slack.py
+problem/test_zone_worlds.py recipes/test_agreement.py
 recipes/test_allocation_theory.py recipes/test_bills_in_runs.py
 recipes/test_budget_worlds.py::test_an_allowance_that_is_stated_too_small_is_found
 recipes/test_bwcr.py::test_every_lottery_is_the_linear_programs recipes/test_bwcr_duals.py

@@ -1,6 +1,7 @@
 """Random problems of all kinds that a problem file can state, and the files that state them."""
 
 from dataclasses import MISSING, fields, is_dataclass
+from datetime import date
 
 import numpy as np
 
@@ -31,7 +32,9 @@ def draw(rng):
         stated |= {"since": "2026-11-20", "until": "2026-12-11"} if clock == "dates" else {"until": 20}
         per = str(rng.choice(["hour", "day"])) if clock == "dates" else 2
         shape = (1.0, 3.0) if rng.random() < 0.5 else ()
-        stated["traffic"] = Traffic(float(rng.integers(1, 9)), per=per, shape=shape, memory=int(rng.integers(1, 5)))
+        closed = ("2026-11-26", date(2026, 12, 6)) if clock == "dates" and rng.random() < 0.5 else ()
+        cases, memory = float(rng.integers(1, 9)), int(rng.integers(1, 5))
+        stated["traffic"] = Traffic(cases, per=per, shape=shape, memory=memory, closed=closed)
     if clock == "dates" and rng.random() < 0.5:
         stated["zone"] = str(rng.choice(["Europe/Prague", "Asia/Tokyo"]))
     if rng.random() < 0.3:

@@ -1,11 +1,19 @@
 """The profile of traffic: shares of a day and of a week from what came, the stated ones until cases say otherwise."""
 
+from dataclasses import replace
+from datetime import date
+
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InvalidInput
+from evenhand.planning.pace import Pace
 from evenhand.planning.profile import Profile
-from evenhand.problem import Traffic
+from evenhand.policy.saving import fingerprint
+from evenhand.problem import Budget, Outcome, Problem, Traffic
 from evenhand.problem.clock import Clock
+from evenhand.recipes import resolving
+from evenhand.testing.promises import decision_of
 from tests.profiles import HOURS, compare, times
 
 MONTH = Clock.between("2026-11-23T06:00", "2026-12-23", 0)  # begins on a Monday, after a quarter of its day
@@ -138,3 +146,84 @@ def test_from_the_third_day_on_hours_that_nobody_stated_cost_little(world):
 def test_where_cases_come_as_stated_nothing_is_lost(world):
     before, after, _ = (z.mean(1) for z in compare(world, 6, 6))
     np.testing.assert_allclose(after, before, rtol=0.002)
+
+
+def shop(zone=None, per="day", closed=("2026-12-25", date(2026, 12, 26), "2031-01-01")):
+    """Three weeks from a Monday on, with two holidays on a Friday and a Saturday."""
+    actions, outcomes = ("nothing", "go"), (Outcome("gain", free=("nothing",)), Outcome("cost", known={"go": 1}))
+    ends = {"since": "2026-12-14", "until": "2027-01-04", "zone": zone}
+    traffic = Traffic(28 if per == "day" else 196, per=per, closed=closed)
+    budget = Budget("cost", total=9, per="day")
+    return Problem(
+        actions=actions, outcomes=outcomes, maximize="gain", subject_to=(budget,), traffic=traffic, features=(), **ends
+    )
+
+
+@pytest.mark.parametrize("per", ["day", "week"])
+@pytest.mark.parametrize("zone", [None, "America/New_York"])
+def test_no_cases_are_expected_on_closed_days_before_and_after_a_profile_is_learned(zone, per):
+    problem = shop(zone, per)
+    clock, traffic = problem.clock, problem.traffic
+    assert problem.horizon == 19 * 28
+    days = np.diff(traffic.expected(clock, np.arange(22.0)))
+    np.testing.assert_allclose(days, [0.0 if day in (11, 12) else 28.0 for day in range(21)], atol=1e-9)
+    profile, state = learned([day + i / 60 for day in range(20) for i in range(30 - day % 7)], traffic, clock)
+    found = np.diff(profile.expected(state, np.arange(22.0)[None])[0])
+    np.testing.assert_array_equal(found[[11, 12]], 0.0)
+    assert (found[[10, 13]] > 20.0).all()
+
+
+def test_cases_on_closed_days_teach_neither_shape_nor_level():
+    """Strangers who write on holidays, and nobody there, leave the same profile and the same expectation."""
+    problem = shop()
+    pace, ends = Pace(problem=problem, spans=(problem.stated[0].spans,)), np.array([17.0, 21.0])
+    usual, found = [day + (i + 0.5) / 28 for day in range(16) for i in range(28) if day not in (11, 12)], []
+    made = decision_of(resolving(problem).encode({}, time="2026-12-14"), np.zeros((1, 0)), 1, np.ones(1))
+    for strangers in (0, 50):
+        state = pace.start(1)
+        for time in sorted(usual + [11.0 + (i + 0.5) / 25 for i in range(strangers)]):
+            pace.decide(state, made._replace(time=np.array([time])))
+        profile = state.profile
+        assert profile.seen[0, 4:6].tolist() == pytest.approx([1.0, 1.0])  # the first week alone
+        now = np.array([13.9])
+        found.append([profile.days, profile.parts, pace.coming(state, now, ends)])
+        counts = pace.case_counts(state)
+        assert counts.came[0, 11:13].sum() == strangers
+        np.testing.assert_array_equal(counts.expected[0, 11:13], 0.0)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("closed", "said"),
+    [
+        ("2026-12-25", "Traffic.closed: expected a list of dates, got '2026-12-25'"),
+        (["Christmas"], "Traffic.closed: expected dates, such as \"2026-12-25\", got 'Christmas'"),
+        (["2026-12-25T10:00"], "got '2026-12-25T10:00'"),
+        ([20261225], "got 20261225"),
+    ],
+)
+def test_what_is_no_list_of_dates_is_refused(closed, said):
+    with pytest.raises(InvalidInput) as error:
+        Traffic(9, closed=closed)
+    assert said in str(error.value)
+
+
+def test_closed_days_need_a_calendar_and_a_forecast_without_any_has_the_fingerprint_that_it_had():
+    with pytest.raises(InvalidInput, match=r"Traffic.closed: expected nothing, as the problem has no since="):
+        replace(shop(), since=None, until=5.0, traffic=Traffic(9, per=1.0, closed=["2026-12-25"]))
+    assert fingerprint(Traffic(400, per="day", shape=(1, 3))) == "11f5af2382b5946e"
+    texts, dates = (Traffic(9, closed=[z]) for z in ("2026-12-25", date(2026, 12, 25)))
+    assert fingerprint(texts) == fingerprint(dates) != fingerprint(Traffic(9))
+
+
+def test_a_running_state_goes_on_with_closed_days_that_were_stated_later():
+    old, new = (resolving(shop(closed=closed)) for closed in ((), ("2026-12-25",)))
+    state = old.start()
+    old.act(state, old.encode({}, time="2026-12-15T09:00"))
+    own = new.adopt(state, of=old)
+    new.act(own, new.encode({}, time="2026-12-25T09:00"))
+    assert [(z.start, z.came, z.expected) for z in new.status(own).traffic][-1] == ("2026-12-25", 1.0, 0.0)
+    weekly = [resolving(shop(per="week", closed=closed)) for closed in ((), ("2026-12-25",))]
+    with pytest.raises(InvalidInput, match="expected the same spans of time, start, end and forecast's periods"):
+        weekly[1].adopt(weekly[0].start(), of=weekly[0])

@@ -203,6 +203,23 @@ def test_one_state_follows_another_only_with_the_same_windows():
             eh.resolving(problem(unit)).adopt(state, of=old)
 
 
+def test_a_longer_time_of_kept_actions_counts_from_the_first_decision_and_a_shorter_one_ends_them():
+    """Under a policy that takes over, with the probabilities of the draws, also for those of ten days ago."""
+    names, old = ("nothing", "letter", "call"), eh.uniform(problem(Unit("who", sticky=7), until=100.0), 0)
+    state, first = old.start(), {}
+    for who in range(40):
+        first[who] = old.act(state, old.encode({"age": 0.5, "who": who}, time=who / 10, offered=names))
+    for sticky, keeps in ((14, True), (2, False)):
+        new = eh.uniform(problem(Unit("who", sticky=sticky), until=100.0), 0)
+        own, same = new.adopt(state, of=old), 0
+        for who, before in first.items():
+            later = new.act(own, new.encode({"age": 0.5, "who": who}, time=10.0 + who / 100, offered=names))
+            same += later.action == before.action
+            assert later.probability == before.probability
+        assert (same == 40) is keeps
+        assert keeps or same < 30
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [

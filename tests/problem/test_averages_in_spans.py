@@ -61,7 +61,7 @@ def test_a_negative_bound_on_averages_is_no_floor_of_sums():
 def test_dual_steps_keep_the_bound_of_every_round():
     asked = problem(Ratio("cost", over="sale", at_most=0.5, per=30))
     pace = Pace(problem=asked, spans=(asked.stated[0].spans,))
-    np.testing.assert_array_equal(pace.against_average(np.array([0.0, 70.0])), [[1.0], [1.0]])
+    np.testing.assert_array_equal(pace.against_average(pace.start(2), np.array([0.0, 70.0])), [[1.0], [1.0]])
 
 
 @pytest.mark.parametrize(

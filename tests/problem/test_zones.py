@@ -1,6 +1,5 @@
 """Days, hours and budgets of time zones, against a count that walks through time in quarters of an hour."""
 
-from bisect import bisect_right
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
@@ -11,7 +10,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Context
 from evenhand.policy.saving import fingerprint
 from evenhand.problem import Traffic
 from evenhand.problem.clock import Clock
@@ -208,41 +206,3 @@ def test_a_policy_of_another_start_is_not_adopted():
     utc, local = (eh.resolving(shop(daily, **run, zone=zone)) for zone in (None, "Europe/Prague"))
     with pytest.raises(InvalidInput, match=r"until, traffic, since, zone: expected the same spans of time, start"):
         local.adopt(utc.start(), of=utc)
-
-
-def most_used(number):
-    """The largest part of an allowance that any replica used in any span of a random world."""
-    rng = np.random.default_rng([54, number])
-    zone = ZoneInfo(ODD[number % len(ODD)])
-    at = int(rng.choice(changes(zone, 1980)))
-    begin, end = (at + sign * QUARTER * int(rng.integers(20, 300)) for sign in (-1, 1))
-    since, until = (datetime.fromtimestamp(second, zone).isoformat() for second in (begin, end))
-    per, window = (("hour", 1), ("day", 1), ("day", 2), ("day", 0), ("week", 1))[int(rng.integers(5))]
-    terms = {"carry": True} if window == 0 else {"window": window}  # 0 for all periods up to now
-    stated = eh.Budget("usd", total=float(rng.uniform(2.0, 9.0)), per=per, hard=True, **terms)
-    traffic = Traffic(float(rng.uniform(10, 40)), per="day", trust=float(rng.choice([5, 100])))
-    problem = shop(stated, since=since, until=until, zone=zone.key, traffic=traffic)
-    policy = (eh.resolving, eh.pgd)[int(rng.integers(2))](problem, eh.PerAction.of(problem))
-    state, starts = policy.start(seed=number, replicas=3), counted(zone, begin, end)[per]
-    used, waiting = np.zeros((3, len(starts) + 1)), []
-    for second in np.sort(rng.integers(begin, end, 150)).tolist():
-        case = policy.encode({"x": float(rng.random())}, time=datetime.fromtimestamp(second, UTC).isoformat())
-        whole = [np.repeat(z, 3, axis=0) for z in case[:4]]
-        decision = policy.act(state, Context(*whole, time=case.time))
-        played = decision.plays[:, 0] == 1
-        y = played[:, None, None] * rng.choice([0.0, 1.0, 2.0], (3, 1, 2), p=[0.2, 0.2, 0.6]) * [0.5, 1.0]
-        used[:, bisect_right(starts, second)] += y[:, 0, 1]
-        waiting.append((decision, y))
-        while len(waiting) > rng.integers(0, 9):
-            policy.learn(state, *waiting.pop(int(rng.integers(len(waiting)))))
-    sums = np.concatenate([np.zeros((3, 1)), np.cumsum(used, 1)], 1)
-    if window:
-        return float((sums[:, window:] - sums[:, :-window]).max()) / stated.total
-    return float((sums[:, 1:] / (stated.total * np.arange(1, sums.shape[1]))).max())
-
-
-@pytest.mark.slow
-def test_many_worlds_with_zones_keep_to_their_budgets_and_use_them():
-    found = [most_used(number) for number in range(55)]
-    assert max(found) <= 1 + 1e-9
-    assert np.mean(found) > 0.8

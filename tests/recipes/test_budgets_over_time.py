@@ -314,10 +314,10 @@ def test_replicas_at_different_times_have_the_pace_that_each_has_alone():
 def test_a_round_may_use_what_its_spans_allow_by_the_forecast():
     own = Budget("cost", total=[(0, 20, 10), (20, 60, 5), (30, 40, 1)])  # 10 in 20 rounds, 5 in 40, 1 in 10
     problem = rounds(own)
-    factor = Pace(problem=problem, spans=(problem.stated[0].spans,)).against_average(np.array([0.0, 19.0, 25.0, 33.0]))
+    factor = Pace(problem=problem, spans=(problem.stated[0].spans,)).even(None, np.array([0.0, 19.0, 25.0, 33.0]))
     np.testing.assert_allclose(factor[:, 0] * 15.0 / 60.0, [0.5, 0.5, 0.125, 0.1])
     shop = Days(times=cases(0, 2, 0.1), subject_to=(DAY_BY_DAY,), until=2.0, traffic=Traffic(40, per=1.0, shape=(1, 3)))
-    factor = Pace(problem=shop.problem, spans=(shop.problem.stated[0].spans,)).against_average(np.array([0.1, 1.9]))
+    factor = Pace(problem=shop.problem, spans=(shop.problem.stated[0].spans,)).even(None, np.array([0.1, 1.9]))
     np.testing.assert_allclose(factor, 1.0)  # every day has the same part of cases and of money
 
 
@@ -326,7 +326,7 @@ def test_a_budget_of_a_day_may_use_as_much_beside_that_of_a_week_that_ends_after
     times, dates = cases(0, 2, 0.1), {"since": "2026-12-14", "until": "2026-12-16"}
     shop = Days(times=times, subject_to=budgets, traffic=Traffic(40, per="day"), **dates)
     pace = Pace(problem=shop.problem, spans=tuple(row.spans for row in shop.problem.stated))
-    np.testing.assert_allclose(pace.against_average(np.array([0.1, 1.9])), 1.0)
+    np.testing.assert_allclose(pace.even(None, np.array([0.1, 1.9])), 1.0)
 
 
 @pytest.mark.parametrize("make", [pgd, pgd_adaptive, fw_dual])
@@ -352,4 +352,13 @@ def test_dual_prices_step_against_what_the_time_of_the_decision_may_use():
         plays=np.ones((2, 1), np.int64), known=np.ones((2, 1, 1)), time=np.array([3.0, 30.0])
     )
     goal.on_decision(state, made, None)
-    np.testing.assert_allclose(state.price[:, 0], [0.1 * (1.0 - 0.5), 0.1 * (1.0 - 0.125)])
+    first = 0.1 * (1.0 - np.array([10 / 17, 5 / 30]))  # of the rounds from 3 to 19, and from 30 to 59
+    np.testing.assert_allclose(state.price[:, 0], first)
+    goal.on_cancel(state, made)  # used nothing
+    goal.on_decision(state, made._replace(time=np.array([13.0, 40.0])), None)
+    second = 0.1 * (1.0 - np.array([2 * 10 / 20, 2 * 5 / 40]))  # 10 / 7 and 5 / 20 are more than twice an even use
+    np.testing.assert_allclose(state.price[:, 0], np.maximum(first + second, 0.0))
+    state.pace.used[:, 0] += [[9.0, 0.0], [0.0, 6.0]]
+    goal.on_decision(state, made._replace(time=np.array([13.0, 40.0])), None)  # of the first 10 are used, of the 5 more
+    third = 0.1 * (1.0 - np.array([0.0, 0.0]))
+    np.testing.assert_allclose(state.price[:, 0], np.maximum(first + second, 0.0) + third)

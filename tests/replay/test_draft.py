@@ -115,6 +115,8 @@ def test_a_log_of_the_shop_is_clear(tmp_path):
     assert (spec.propensity, spec.numeric, spec.categorical) == ("p", ("age",), ("town",))
     assert (spec.maximize, spec.columns, spec.horizon) == ("visit", {"visit": "visit"}, "log")
     assert read(tmp_path, log, found).spec.horizon == 999  # of 3,000 rows by 0.333333
+    older = parse(found.text.partition("[policy]")[0], "older.toml")  # which a campaign may have been started with
+    assert (spec.settings.name, older.settings.name) == ("resolving", "pgd")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])

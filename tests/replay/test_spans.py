@@ -94,8 +94,11 @@ def test_a_file_states_spans_as_python_does(head, span, more, horizon, budget):
 
 def test_a_file_states_a_forecast():
     more = '\n[traffic]\ncases = 40\nper = "week"\nshape = [1, 2]\ntrust = 50\nmemory = 2\n'
+    more += 'closed = [2026-12-17, "2026-12-16"]\n'
     spec = parse(stating(DATES, "total = 10", more), "f.toml")
-    assert spec.traffic == Traffic(40.0, per="week", shape=(1.0, 2.0), trust=50.0, memory=2)
+    assert spec.traffic == Traffic(
+        40.0, per="week", shape=(1.0, 2.0), trust=50.0, memory=2, closed=("2026-12-16", date(2026, 12, 17))
+    )
     assert (spec.since, spec.until) == ("2026-12-14", date(2026, 12, 18))
 
 

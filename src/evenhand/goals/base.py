@@ -14,7 +14,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Ask
 from evenhand.planning.growth import Appended
-from evenhand.planning.pace import CaseCounts
+from evenhand.planning.pace import Pace, PaceState
 from evenhand.problem.constraints.base import Constraint, Credit
 from evenhand.problem.rows import Frame, Rows
 from evenhand.problem.spans import Spans
@@ -134,8 +134,8 @@ class Foresees(Reads, Protocol):
 class Forecasts(Protocol):
     """Follows a forecast of cases."""
 
-    def case_counts(self, state: Any) -> CaseCounts | None:
-        """The cases that came and those that are expected, by period of the forecast; None if none is stated."""
+    def pace_books(self, state: Any) -> tuple[Pace, PaceState] | None:
+        """The pace of its rows, and the books of cases by which it goes; None if it follows no pace."""
 
 
 @runtime_checkable

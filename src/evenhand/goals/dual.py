@@ -19,19 +19,21 @@ from evenhand.core.signatures import checked
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, one_of, positive
 from evenhand.goals._shared import check_bound, row_prices
+from evenhand.goals.base import Past
 from evenhand.goals.steps import Step
-from evenhand.planning.pace import Pace
+from evenhand.planning.pace import Pace, PaceState
 from evenhand.problem.rows import Rows
 
 
 @dataclass
 class DualState:
-    """Prices, the present regime, its excess so far, and the rounds that values decided."""
+    """Prices, the present regime, its excess so far, the rounds that values decided, and books of spans of time."""
 
     price: Floats  # (R, d), at least 0
     excess: Floats  # (R, d) sum over the present regime of v - bound
     regime: Floats  # (R,)
     rounds: Floats  # (R,)
+    pace: PaceState | None = None  # where bounds follow spans of time
 
 
 @kernel
@@ -154,7 +156,7 @@ class DualGradient:
         optimism: "row" reads every row at its own lower bound, as the paper does; "net" nets rows before optimism,
             so that a row and its negative cancel exactly. They agree where costs are known.
         start_at: initial prices, by default 0.
-        pace: of spans of time; the bound of a round is then in proportion to what its time may use.
+        pace: of spans of time; the bound of a round is then in proportion to what they leave it (`Pace`).
 
     Raises:
         InvalidInput: bounds or initial prices of the wrong number or not finite, or a negative initial price.
@@ -187,7 +189,13 @@ class DualGradient:
     def start(self, n_replicas: int) -> DualState:
         d = len(self.rows)
         first = np.array(self.start_at or (0.0,) * d, float)
-        return DualState(np.tile(first, (n_replicas, 1)), np.zeros((n_replicas, d)), *np.zeros((2, n_replicas)))
+        return DualState(
+            price=np.tile(first, (n_replicas, 1)),
+            excess=np.zeros((n_replicas, d)),
+            regime=np.zeros(n_replicas),
+            rounds=np.zeros(n_replicas),
+            pace=None if self.pace is None else self.pace.start(n_replicas),
+        )
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
@@ -203,10 +211,30 @@ class DualGradient:
     def on_decision(self, state: DualState, decision: Decision, estimate: Floats | None) -> None:
         """Step on the optimistic estimate if there is one, else on the known rows, `(d)`."""
         state.rounds += decision.counted * (1.0 - decision.forced)
-        if estimate is not None:
-            self._step(state, self._is_entered_at_decision, decision, decision.counted, estimate)
-        elif self.rows.any_known:
-            self._step(state, self._is_entered_at_decision, decision, decision.counted, self.rows.post_known(decision))
+        if self.pace is not None and state.pace is not None:
+            self.pace.decide(state.pace, decision)
+        known = self.rows.post_known(decision) if self.rows.any_known else None
+        v = known if estimate is None else estimate
+        if v is not None:
+            self._step(state, self._is_entered_at_decision, decision, decision.counted, v)
+        if known is not None:
+            self._enter(state, decision, decision.counted, known, self.rows.is_known)
+
+    def on_cancel(self, state: DualState, decision: Decision) -> None:
+        """Take back what spans of time have used, and count the round as one that used nothing; prices stay."""
+        if self.rows.any_known:
+            self._enter(state, decision, 0.0 * decision.counted, -self.rows.post_known(decision), self.rows.is_known)
+        nothing = np.zeros((len(decision.counted), len(self.rows)))
+        self._enter(state, decision, decision.counted, nothing, ~self.rows.is_known)
+
+    def pace_books(self, state: DualState) -> tuple[Pace, PaceState] | None:
+        return None if self.pace is None or state.pace is None else (self.pace, state.pace)
+
+    def go_on(self, state: DualState, past: Past) -> None:
+        """Enter what spans of time have used, in their units; prices begin anew."""
+        if self.pace is not None and state.pace is not None:
+            periods = [(begins, decided, arrived, sums * self._unit) for begins, decided, arrived, sums in past.periods]
+            self.pace.go_on(state.pace, periods, self.rows.is_known)
 
     def view(self, state: DualState) -> _DualGradientView | None:
         rows = self.rows.view()
@@ -236,19 +264,34 @@ class DualGradient:
         """Step on the observed rows that did not step at commit, and end the regime past its limit, `(),(d)`."""
         self._step(state, self._waits, decision, counted, v)
         self._advance(state, decision, counted, v)
+        self._enter(state, decision, counted, np.where(np.isnan(v), counted[:, None] * self.bound, v), self._learned)
 
     def _step(self, state: DualState, which: Bools, decision: Decision, counted: Floats, v: Floats) -> None:
-        moves = self._sizes, self.step.falls, self._bound_at(decision.time)
+        moves = self._sizes, self.step.falls, self._bound_at(state, decision.time)
         _step(state.price, state.regime, state.rounds, moves, which, counted, decision.forced, v)
 
     def _advance(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
         if len(self._limits) > 1:
-            ends = self._limits, self.step.reset, self._bound_at(decision.time)
+            ends = self._limits, self.step.reset, self._bound_at(state, decision.time)
             _advance(state.price, state.excess, state.regime, ends, counted, decision.forced, v)
 
-    def _bound_at(self, time: Floats) -> Floats:
+    def _bound_at(self, state: DualState, time: Floats) -> Floats:
         """The bound at the times of a round, one row if it is the same at all times, `()->(d)`."""
-        return self._bound if self.pace is None else self._bound * self.pace.against_average(time)
+        if self.pace is None or state.pace is None:
+            return self._bound
+        return self._bound * self.pace.against_average(state.pace, time)
+
+    def _enter(self, state: DualState, decision: Decision, counted: Floats, v: Floats, which: Bools) -> None:
+        """Enter some rows into the books of spans of time, in units of these, `(),(d),(d)`."""
+        if self.pace is not None and state.pace is not None:
+            rounds = counted[:, None] * which
+            self.pace.enter(state.pace, decision, rounds, np.where(which, v * self._unit, 0.0))
+
+    @cached_property
+    def _unit(self) -> Floats:
+        """What spans of time have in one unit of the rows, `->(d)`; of no use where averages are bounded."""
+        assert self.pace is not None
+        return np.divide(self.pace.average, self.bound, out=np.ones(len(self.rows)), where=self.bound != 0.0)
 
     @cached_property
     def _bound(self) -> Floats:
@@ -257,6 +300,10 @@ class DualGradient:
     @cached_property
     def _is_entered_at_decision(self) -> Bools:
         return ~self.rows.is_unsure if self.on == "optimistic" else self.rows.is_known
+
+    @cached_property
+    def _learned(self) -> Bools:
+        return ~self.rows.is_known
 
     @cached_property
     def _every(self) -> Bools:

@@ -47,7 +47,7 @@ from evenhand.planning import history
 from evenhand.planning.fluid import Fluid, Solution, alike, largest, places, solve_plain_first, spread
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.growth import Appended
-from evenhand.planning.pace import CaseCounts, Idle, Pace, Reserve
+from evenhand.planning.pace import Idle, Pace, PaceState, Reserve
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
 from evenhand.problem.actions import present
@@ -330,8 +330,8 @@ class Resolving:
         end = end_of_run(state, rate_of_plan(state, self._directions, self._reserve), length)
         return np.where(state.solved[:, None] > 0, end, np.nan)
 
-    def case_counts(self, state: ResolvingState) -> CaseCounts | None:
-        return self._pace.case_counts(state.pace)
+    def pace_books(self, state: ResolvingState) -> tuple[Pace, PaceState]:
+        return self._pace, state.pace
 
     def rate(self, state: ResolvingState, length: Floats, time: Floats) -> Floats:
         """The use allowed per unforced round from now on, by row, in a run of given length, `(),()->(d)`."""

@@ -117,6 +117,10 @@ class Written:
                 named(LEARNED)["column"],
                 f"which column is the outcome? {self._no_outcome()}",
             )
+        self._table("policy")
+        self._lines.append(
+            'name = "resolving" # plans with what is left. Without a name it is pgd, which does not plan.'
+        )
         dear, known = actions[-1] if actions else "letter", named(KNOWN)["known"].about
         price = "price" if "cost" in names else "cost"
         self._lines += ["", *_BUDGET.format(action=toml.key(dear), known=known, outcome=price).splitlines()]

@@ -395,7 +395,7 @@ _PLAIN = (
         Key("NAME", "An outcome that is known before acting.", within=KNOWN),
     ), told="needed"),
     Key("groups", "Groups of cases.", within=(Key("NAME", "A grouping of cases.", within=GROUP),), told="by column"),
-    Key("policy", "A recipe and a model, by name, with their arguments.", TABLE, told="pgd"),
+    Key("policy", "A recipe and a model, by name, with their arguments.", TABLE, told="pgd, as in earlier files"),
 )  # fmt: skip
 
 

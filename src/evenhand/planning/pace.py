@@ -20,6 +20,7 @@ from evenhand.problem.traffic import Traffic
 
 _SOON = 1.2  # times the rounds so far
 _SOFT = 0.6  # of the forecast count for a floor or an average, as a span cannot make up for it once it is over
+_MOST = 2.0  # times what even use of a span allows per round
 
 
 class CaseCounts(NamedTuple):
@@ -123,7 +124,7 @@ class Pace:
         """
         if self._traffic is None:
             return np.maximum(np.clip(_SOON * t, earliest(self.problem.horizon), float(self.problem.horizon)), t)
-        return t + self._expected_cases(state, time, np.array([self.problem.clock.last]))[:, 0]
+        return t + self.coming(state, time, np.array([self.problem.clock.last]))[:, 0]
 
     def period_start(self, state: PaceState, t: Floats) -> Floats:
         """The beginning of the period of the latest plan, `()->()`; the number of the round without any periods."""
@@ -133,7 +134,7 @@ class Pace:
         """The remaining rounds up to the end of the period, or of the run where there are none, `(),()->()`."""
         if not self.moves:
             return self.problem.horizon - t
-        ends = self._expected_cases(state, time, self._edges[1:])
+        ends = self.coming(state, time, self._edges[1:])
         return np.asarray(ends[np.arange(len(t)), self._last(self._period(time), idle)])
 
     def rest(self, length: Floats, counted: Floats, sums: Bools) -> Floats:
@@ -153,7 +154,7 @@ class Pace:
         rates = whole.copy()
         for j, spans in self._on_grid:
             period = spans.period(time)
-            coming = self._expected_cases(state, time, spans.ends) * margins(self.problem, spans)
+            coming = self.coming(state, time, spans.ends) * margins(self.problem, spans)
             counted, used = spans.sums(state.counted[:, j]), spans.sums(state.used[:, j])
             rounds = np.maximum(coming + (spans.sums(state.decided) - counted), 1.0)
             rest = np.where(spans.contain(period), spans.allowed(counted + rounds) - used, np.inf)
@@ -162,25 +163,39 @@ class Pace:
                 rates[:, j] = np.minimum(rates[:, j], np.abs(spans.allowance).max())
         return rates
 
-    def against_average(self, time: Floats) -> Floats:
-        """The use in a round that the forecast allows, over its average by the same forecast, by row, `()->(d)`.
+    def against_average(self, state: PaceState, time: Floats) -> Floats:
+        """The use allowed in a round, over its average over the run, by row, `()->(d)`.
+
+        Equation: that of `rates`, at least 0 and at most twice that of `even`, so that prices which follow it go on
+        from one span to the next; 1 where averages are bounded, as a bound of every round already.
+        """
+        even = self.even(state.profile, time)
+        left = self.rates(state, self.average + 0.0 * even, time) / self.average
+        bounded = [spans is not None and not spans.averages for spans in self.spans]
+        return np.asarray(np.where(bounded, np.clip(left, 0.0, _MOST * even), even))
+
+    def even(self, profile: ProfileState | None, time: Floats) -> Floats:
+        """The use in a round if spans are used evenly over their cases, over its average over the run, `()->(d)`."""
+        out = np.ones((len(time), len(self.spans)))
+        for j, spans in self._on_grid:
+            if spans.averages:
+                continue
+            ends = np.minimum(np.stack([self._edges[spans.first], spans.ends]), self.problem.clock.last)
+            cases = self.expected(profile, ends.reshape(1, -1))
+            begun, over = cases.reshape(-1, 2, ends.shape[1]).transpose(1, 0, 2)
+            inside, rate = spans.contain(spans.period(time)), spans.allowance / np.maximum(over - begun, 1.0)
+            out[:, j] = np.where(inside, rate, 0.0 if spans.floors else np.inf).min(1) / self.average[j]
+        return out
+
+    @cached_property
+    def average(self) -> Floats:
+        """The average use per round of the rows whose sums are bounded in spans, 1 of others, `->(d)`.
 
         The sum of a row ends with its own last span: that of another row may end later, as a month after the run.
         """
-        out = np.ones((len(time), len(self.spans)))
-        for (j, spans), own in zip(self._on_grid, filter(None, self.spans), strict=True):
-            if spans.averages:
-                continue  # a bound of every round already
-            ends = np.minimum(np.stack([self._edges[spans.first], spans.ends]), self.problem.clock.last)
-            cases = ends if self._traffic is None else self._traffic.expected(self.problem.clock, ends)
-            rate = spans.allowance / np.maximum(cases[1] - cases[0], 1.0)
-            period = spans.period(time)
-            inside = spans.contain(period)
-            if spans.floors:
-                out[:, j] = np.where(inside, rate, 0.0).min(1) * self.problem.horizon / -spans.least
-            else:
-                out[:, j] = np.where(inside, rate, np.inf).min(1) * self.problem.horizon / own.most
-        return out
+        sums = [1.0 if s is None or s.averages else -s.least if s.floors else s.most for s in self.spans]
+        every = [1.0 if s is None or s.averages else self.problem.horizon for s in self.spans]
+        return np.asarray(np.array(sums) / np.array(every))
 
     def case_counts(self, state: PaceState) -> CaseCounts | None:
         """The cases so far by period of the forecast; None unless the problem states one."""
@@ -189,31 +204,34 @@ class Pace:
             return None
         ends = np.concatenate([[0.0], traffic.edges(clock), [clock.last]])
         so_far = _cumulated(state.decided)[:, np.searchsorted(self._edges, ends)]
-        by = self._forecast(state, np.tile(ends, (len(so_far), 1)))
+        by = self.expected(state.profile, np.tile(ends, (len(so_far), 1)))
         present = self._edges[np.maximum(state.latest, 0)]
         period = np.clip(np.searchsorted(ends, present, "right") - 1, 0, len(ends) - 2)
         return CaseCounts(ends, np.diff(so_far, axis=1), np.diff(by, axis=1), period)
 
-    def _expected_cases(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
+    def coming(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
         """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
         clock, traffic = self.problem.clock, self._traffic
         if traffic is None or math.isinf(traffic.trust):
             return to_come(self.problem, time, ends)
         since = np.maximum(traffic.begin(clock, time), 0.0)
         ends = np.broadcast_to(np.minimum(ends, clock.last), (len(time), len(ends)))
-        now, before, by = np.split(self._forecast(state, np.column_stack([time, since, ends])), [1, 2], axis=1)
-        so_far = _cumulated(state.decided)
+        times = np.column_stack([time, since, ends])
+        now, before, by = np.split(self.expected(state.profile, times), [1, 2], axis=1)
+        so_far = _cumulated(state.decided * self._open)
         first = np.searchsorted(self._edges, since)
         came = so_far[:, -1] - so_far[np.arange(len(time)), np.minimum(first, so_far.shape[1] - 1)]
         level = (traffic.trust + came[:, None]) / (traffic.trust + (now - before))
         return np.asarray(np.maximum(by - now, 0.0) * level)
 
-    def _forecast(self, state: PaceState, times: Floats) -> Floats:
-        """The cases from the start of the run up to some times, at the level of the forecast, `(n)->(n)`."""
-        if self._profile is None or state.profile is None:
-            assert self._traffic is not None  # as `_expected_cases` asks
-            return self._traffic.expected(self.problem.clock, times)
-        return self._profile.expected(state.profile, times)
+    def expected(self, profile: ProfileState | None, times: Floats) -> Floats:
+        """The cases between a fixed time and some times, at the level of the forecast, `(n)->(n)`.
+
+        A round is a case where rounds are counted.
+        """
+        if self._profile is not None and profile is not None:
+            return self._profile.expected(profile, times)
+        return times if self._traffic is None else self._traffic.expected(self.problem.clock, times)
 
     def _period(self, time: Floats) -> Ints:
         return np.clip(np.searchsorted(self._edges, time, "right") - 1, 0, len(self._edges) - 2)
@@ -243,8 +261,16 @@ class Pace:
         clock = self.problem.clock
         found = [np.array([0.0, clock.last]), *(s.edges for s in spans if s is not None)]
         if self._traffic is not None:
-            found.append(self._traffic.edges(clock))
+            found.append(self._traffic.changes(clock))
         return np.unique(np.concatenate(found))
+
+    @cached_property
+    def _open(self) -> Bools:
+        """Whether each period is in no closed day, `->(P)`."""
+        middles = (self._edges[1:] + self._edges[:-1]) / 2.0
+        closed = [] if self._traffic is None else self._traffic.closed_days(self.problem.clock)
+        inside = [(middles > start) & (middles < end) for start, end in closed]
+        return np.asarray(~np.any([np.zeros(len(middles), bool), *inside], 0))
 
     @cached_property
     def _on_grid(self) -> list[tuple[int, Spans]]:

@@ -35,6 +35,10 @@ class ProfileState:
     squares: Floats  # (R, 7) squares of the cases of a day, faded
     seen: Floats  # (R, 7) days, faded
 
+    def of(self, replica: int) -> ProfileState:
+        """Return a copy for one replica."""
+        return ProfileState(**{name: z[replica : replica + 1].copy() for name, z in vars(self).items()})
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Profile:
@@ -103,6 +107,10 @@ class Profile:
 
     def expected(self, state: ProfileState, time: Floats) -> Floats:
         """Return the cases from a fixed time on up to some times, at the level of the forecast, `(n)->(n)`."""
+        return self.traffic.without_closed(self.clock, lambda z: self._expected(state, z), time)
+
+    def _expected(self, state: ProfileState, time: Floats) -> Floats:
+        """The cases as if no day was closed, `(n)->(n)`."""
         shares, (cycle, part) = self.shares(state), self._place(time)
         before, place = np.pad(np.cumsum(shares, 1), ((0, 0), (1, 0))), part * shares.shape[1]
         at = np.minimum(place.astype(np.int64), shares.shape[1] - 1)
@@ -145,14 +153,14 @@ class Profile:
     def _close(self, state: ProfileState, over: Bools, cycle: Ints) -> None:
         """Begin the next cycle, and add the one before to the earlier ones if it was seen from its start, `(),()`."""
         begins = over & (state.first < 0)
-        whole = over & (state.first >= 0) & (state.present >= state.first)
+        whole = over & (state.first >= 0) & (state.present >= state.first) & ~np.isin(state.present, self._closed)
         state.parts[whole] = _FADE * state.parts[whole] + state.now[whole]
         if self._daily:
             since = np.maximum(state.present, state.first)
             days = np.where(over & ~begins, np.minimum(cycle - since, _SILENCE), 0)
             cases = np.where(whole, state.now.sum(1), 0.0)
             for i in range(int(days.max())):  # days without a case included
-                of = np.flatnonzero(i < days)
+                of = np.flatnonzero((i < days) & ~np.isin(since + i, self._closed))
                 day, came = (since[of] + i) % _WEEK, cases[of] * (i == 0)
                 for books, entry in ((state.days, came), (state.squares, came**2), (state.seen, 1.0)):
                     books[of, day] = _FADE_WEEK * books[of, day] + entry
@@ -169,6 +177,12 @@ class Profile:
     @property
     def _daily(self) -> bool:
         return self.clock.since is not None
+
+    @cached_property
+    def _closed(self) -> Ints:
+        """The cycles that are closed days, of which nothing is learned."""
+        middles = np.array([(start + end) / 2.0 for start, end in self.traffic.closed_days(self.clock)])
+        return self._place(middles)[0]
 
     @cached_property
     def _length(self) -> float:

@@ -198,7 +198,7 @@ def _periods(problem: Problem) -> tuple[object, ...]:
     if problem.until is None and all(s is None for s in spans):
         return ()
     found = [None if s is None else (s.edges.tolist(), s.first.tolist(), s.last.tolist()) for s in spans]
-    edges = None if problem.traffic is None else problem.traffic.edges(problem.clock).tolist()
+    edges = None if problem.traffic is None else problem.traffic.changes(problem.clock).tolist()
     return problem.clock.start, problem.clock.last, edges, found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Spanned
 from evenhand.planning.pace import margins, to_come
 from evenhand.policy import checks
-from evenhand.policy.queries import Questions
+from evenhand.policy.queries import Questions, pace_books
 from evenhand.policy.standings import floors
 from evenhand.policy.state import PolicyState
 from evenhand.policy.units import UnitBooks
@@ -45,10 +45,13 @@ class Debt(NamedTuple):
         return f"{of}, {owed}{f', the most of {self.among} spans' if self.among > 1 else ''}"
 
 
-def debt(problem: Problem, stated: Statement, table: Floats, time: float) -> Debt | None:
+def debt(
+    problem: Problem, stated: Statement, table: Floats, time: float, coming: Callable[[Floats], Floats]
+) -> Debt | None:
     """Return the amount that a floor requires at a time, by a replica's table by period, `(P,1+C,W)`.
 
-    None if the constraint has no floor per span, or no span contains the time.
+    `coming` has the cases that are expected from then on up to some ends, `(n)->(n)`. None if the constraint has no
+    floor per span, or no span contains the time.
     """
     spans = stated.spans
     found = floors(problem, stated, table[None]) if spans is not None and spans.floors else None
@@ -58,7 +61,7 @@ def debt(problem: Problem, stated: Statement, table: Floats, time: float) -> Deb
     inside = spans.contain(spans.period(now))[0]
     if not inside.any():
         return None
-    cases = to_come(problem, now, spans.ends)[0]
+    cases = coming(spans.ends)
     each = (found.asked - found.value[:, 0]) / np.maximum(cases * margins(problem, spans), 1.0)
     s, clock = int(np.where(inside, each, -np.inf).argmax()), problem.clock
     start, end = float(spans.edges[spans.first[s]]), float(min(spans.ends[s], clock.last))
@@ -165,8 +168,13 @@ def _tightest_spans(ask: Questions, state: PolicyState, d: Decision, replica: in
 def _largest_debts(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
     """Yield a sentence per floor on spans of time: the span that owes most at the time of a decision."""
     if state.periods is not None:
-        table, time = state.periods[replica], float(d.time[replica])
-        found = (debt(ask.problem, stated, table, time) for stated in ask.problem.stated)
+        table, time, books = state.periods[replica], d.time, pace_books(ask.can, state)
+
+        def coming(ends: Floats) -> Floats:
+            every = to_come(ask.problem, time, ends) if books is None else books[0].coming(books[1], time, ends)
+            return np.asarray(every[replica])
+
+        found = (debt(ask.problem, stated, table, float(time[replica]), coming) for stated in ask.problem.stated)
         yield from (f"  {each.text}" for each in found if each is not None)
 
 

@@ -37,6 +37,7 @@ from evenhand.goals.base import (
     Weighs,
 )
 from evenhand.models.base import Model, reads_once
+from evenhand.planning.pace import Pace, PaceState
 from evenhand.policy import checks, entries
 from evenhand.policy.delay import Delay
 from evenhand.policy.state import PolicyState
@@ -96,6 +97,11 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         nets=any(has(g, Nets) and g.nets for g in goals),
         fixed=all(has(g, Weighs) and g.rows.plain_only for g in goals) and not problem.known,
     )
+
+
+def pace_books(can: Abilities, state: PolicyState) -> tuple[Pace, PaceState] | None:
+    """Return the pace of the goal that follows a forecast of cases, and its books; None if there is none."""
+    return None if can.forecasts is None else can.forecasts[1].pace_books(state.goals[can.forecasts[0]])
 
 
 def compares(goals: tuple[Goal, ...]) -> tuple[int, Compares] | None:

@@ -15,8 +15,9 @@ from evenhand.core.errors import MissingExtra
 from evenhand.core.texts import amount, clip, count, kinds, settings
 from evenhand.goals.base import Accounts, Credits, Goal, Spanned
 from evenhand.models.base import Model, Note
+from evenhand.planning.profile import ProfileState
 from evenhand.policy.books import ReplicaSums
-from evenhand.policy.queries import Abilities
+from evenhand.policy.queries import Abilities, pace_books
 from evenhand.policy.standings import Comparison, Standing, compare_holdout, credits_left, distinct_labels, standings
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Constraint, Statement
@@ -105,6 +106,7 @@ class Status:
     )  # the rounds that were held out beside the others, by outcome
     credits: Mapping[str, float] = field(default_factory=dict)  # what is left of them, by constraint with one
     traffic: tuple[CasePeriod, ...] = ()  # the latest periods of a stated forecast, at most 14
+    profile: ProfileState | None = field(default=None, compare=False)  # how cases divide over time, where it is learned
     notes: tuple[Note, ...] = ()  # what the model says of itself
     life: str = ""  # of a campaign that does not decide: who paused or ended it, when and why
 
@@ -282,7 +284,8 @@ def outlook(can: Abilities, state: PolicyState, replica: int) -> dict[str, float
 
 def case_periods(problem: Problem, can: Abilities, state: PolicyState, replica: int) -> tuple[CasePeriod, ...]:
     """Return the latest periods of the forecast of cases, from the first one that was seen from its start."""
-    counts = None if can.forecasts is None else can.forecasts[1].case_counts(state.goals[can.forecasts[0]])
+    books = pace_books(can, state)
+    counts = None if books is None else books[0].case_counts(books[1])
     if counts is None:
         return ()
     came, last, written = counts.came[replica], int(counts.present[replica]), problem.clock.format
@@ -311,7 +314,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
             numbers = zip(left[replica].tolist(), held[replica].tolist(), strict=True)
             now = _now(problem, limits, state.goals[i], replica) if isinstance(limits, Spanned) else None
             hard += [Limit(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
-    credit = credits_left(problem, can.limits, state.goals)
+    credit, books = credits_left(problem, can.limits, state.goals), pace_books(can, state)
     return Status(
         rounds=int(rounds),
         horizon=problem.horizon,
@@ -330,6 +333,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         held_out=compare_holdout(can.compares, state.goals, replica),
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},
         traffic=case_periods(problem, can, state, replica),
+        profile=None if books is None or books[1].profile is None else books[1].profile.of(replica),
         notes=said,
     )
 

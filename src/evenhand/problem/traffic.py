@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.signatures import value_text
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, positive
 from evenhand.problem.clock import Clock, Per, Time, refuse_truth
@@ -34,9 +38,11 @@ class Traffic:
         trust: the number of cases that the forecast weighs as much as, at least 1e-6; infinite to believe it in any
             case.
         memory: the periods over which cases are compared with the forecast, the present one included.
+        closed: dates on which no cases are expected, such as holidays; those that come then teach nothing. Dates before
+            and after the run change nothing.
 
     Raises:
-        InvalidInput: numbers out of range, a shape that has only zeros, or another period.
+        InvalidInput: numbers out of range, a shape that has only zeros, another period, or what is no date.
 
     >>> clock = Clock.between("2026-11-23", "2026-12-24", 0)
     >>> Traffic(400, per="day", shape=(1, 3)).expected(clock, np.array([0.0, 0.5, 2.0]))
@@ -49,6 +55,7 @@ class Traffic:
     shape: tuple[float, ...] = ()
     trust: float = 100.0
     memory: int = 3
+    closed: tuple[str | date, ...] = field(default=(), metadata={"new": True})
 
     margin: ClassVar[float] = 1.2
 
@@ -66,6 +73,9 @@ class Traffic:
             raise InvalidInput("Traffic.shape", "at least one number above 0", self.shape)
         number("Traffic.trust", self.trust, "a number of at least 1e-6, or infinity", lambda q: q >= 1e-6)
         number("Traffic.memory", self.memory, "a whole number of at least 1", lambda m: m >= 1 and m == int(m))
+        if isinstance(self.closed, str | date):
+            raise InvalidInput("Traffic.closed", "a list of dates", value_text(self.closed))
+        object.__setattr__(self, "closed", tuple(sorted({_day(day) for day in self.closed})))
 
     @property
     def length(self) -> float:
@@ -74,8 +84,23 @@ class Traffic:
 
     def expected(self, clock: Clock, time: Floats) -> Floats:
         """Return the cases of the forecast from the start of the run up to some times, `(n)->(n)`."""
-        start = self._count(clock, np.array(0.0))
-        return np.asarray(self.cases * (self._cumulative(self._count(clock, time)) - self._cumulative(start)))
+        start = self._cumulative(self._count(clock, np.array(0.0)))
+
+        def every(time: Floats) -> Floats:
+            return np.asarray(self.cases * (self._cumulative(self._count(clock, time)) - start))
+
+        return self.without_closed(clock, every, time)
+
+    def without_closed(self, clock: Clock, every: Callable[[Floats], Floats], time: Floats) -> Floats:
+        """Return the cases up to some times by a count of all days, without those of closed days, `(n)->(n)`."""
+        found = every(time)
+        for start, end in self.closed_days(clock):
+            found = found - (every(np.clip(time, start, end)) - every(np.full(np.shape(time), start)))
+        return found
+
+    def closed_days(self, clock: Clock) -> list[tuple[float, float]]:
+        """Return the start and the end of every closed day of a run."""
+        return _spans(tuple(map(str, self.closed)), clock) if self.closed else []
 
     def rounds(self, since: Time | None, until: Time | None, zone: str | None = None) -> int:
         """Return the rounds of the forecast between two times, at least 1.
@@ -85,6 +110,8 @@ class Traffic:
         """
         if until is None:
             raise InvalidInput("until", "the end of the run, where traffic= is stated", None)
+        if self.closed and since is None:
+            raise InvalidInput("Traffic.closed", "nothing, as the problem has no since=", self.closed)
         clock = Clock.between(since, until, math.inf, zone)
         return max(round(float(self.expected(clock, np.array(clock.last)))), 1)
 
@@ -96,6 +123,14 @@ class Traffic:
         """Return the ends of the periods within a run, `()->(n)`."""
         ends = self._start(clock, np.arange(1.0, math.ceil(self._count(clock, np.array(clock.last)))))
         return np.asarray(ends[ends > 0.0])
+
+    def changes(self, clock: Clock) -> Floats:
+        """Return the ends of the periods within a run, and those of closed days, `()->(n)`."""
+        found = self.edges(clock)
+        if self.per in ("hour", "day"):
+            return found  # which has them
+        days = np.array(self.closed_days(clock)).ravel()
+        return np.union1d(found, days[(days > 0.0) & (days < clock.last)])
 
     def _count(self, clock: Clock, time: Floats) -> Floats:
         """The periods, and the part of the last one, from the start of the first one up to a time."""
@@ -119,3 +154,21 @@ class Traffic:
             ends = np.cumsum((0.0, *self.shape)) / sum(self.shape)
             part = np.interp(part, np.linspace(0.0, 1.0, len(ends)), ends)
         return np.asarray(whole + part)
+
+
+@lru_cache(maxsize=16)  # as every decision asks
+def _spans(days: tuple[str, ...], clock: Clock) -> list[tuple[float, float]]:
+    """Return the start and the end of some dates within a run."""
+    dates = [datetime.fromisoformat(day) for day in days]
+    each = [tuple(clock.read("Traffic.closed", z) for z in (day, day + timedelta(days=1))) for day in dates]
+    return [(max(start, 0.0), min(end, clock.last)) for start, end in each if end > 0.0 and start < clock.last]
+
+
+def _day(day: object) -> str:
+    """Return a date as a text."""
+    try:
+        if isinstance(day, date) and not isinstance(day, datetime):
+            return day.isoformat()
+        return date.fromisoformat(day).isoformat()  # type: ignore[arg-type]  # refused below
+    except (TypeError, ValueError):
+        raise InvalidInput("Traffic.closed", 'dates, such as "2026-12-25"', value_text(day)) from None

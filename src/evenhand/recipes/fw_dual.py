@@ -23,7 +23,7 @@ from evenhand.recipes.terms import Terms
     source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023",
     use="objectives that are not a plain sum",
     fits=(
-        "budgets (never exceeded), hard budgets, budgets per period (paced over the whole run), parity, floors, "
+        "budgets (never exceeded), hard budgets, budgets per period (prices follow what is left), parity, floors, "
         "ratios, convex sets, known costs, learned costs, concave objectives, several plays, contexts, "
         "no contexts, late outcomes, no constraints"
     ),

@@ -31,7 +31,7 @@ from evenhand.recipes.terms import Terms, with_limits
     use="budgets and fairness",
     fits=(
         "budgets (on average; never exceeded with hard=True), hard budgets (with hard=True), "
-        "budgets per period (paced over the whole run), parity, floors, ratios, known costs, learned costs, "
+        "budgets per period (prices follow what is left), parity, floors, ratios, known costs, learned costs, "
         "several plays, contexts, no contexts, late outcomes"
     ),
 )
@@ -59,7 +59,8 @@ def pgd(
     problem, with a bound of ||lam*||.
     Prices step at the decision, on lower confidence bounds of the costs, so that known costs do not wait for late
     outcomes.
-    Deviation: the margin is taken off budgets only, as in the paper's experiments.
+    Deviations: the margin is taken off budgets only, as in the paper's experiments. Where a budget has spans of time, B
+    is what they leave for each case to come (`planning.pace`), of which nothing is proven.
 
     Args:
         problem: with at least one constraint.
@@ -88,7 +89,7 @@ def pgd(
     use="budgets and fairness",
     fits=(
         "budgets (on average; never exceeded with hard=True), hard budgets (with hard=True), "
-        "budgets per period (paced over the whole run), parity, floors, ratios, known costs, learned costs, "
+        "budgets per period (prices follow what is left), parity, floors, ratios, known costs, learned costs, "
         "several plays, contexts, no contexts, late outcomes"
     ),
 )

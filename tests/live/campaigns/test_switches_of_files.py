@@ -1,7 +1,10 @@
 """Campaigns of problem files are switched without a restart: every worker takes the next file from the log."""
 
 import json
+from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -177,6 +180,31 @@ def test_a_problem_file_over_http(tmp_path):
         other = client.post("/switch", json={"problem": STATED.replace('["age"]', '["age", "height"]'), **SIGNED})
         assert other.status_code in (409, 422)
     assert len(switched(campaign)) == 1
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_after_a_switch_of_the_zone_every_play_counts_on_its_day_there(tmp_path, zone):
+    """Also those before it: three letters a day, of which some fell on another date."""
+    dated = 'since = 2099-03-01\nuntil = 2099-04-01\nzone = "Europe/Prague"\ntraffic = { cases = 72 }'
+    daily = STATED.replace("horizon = 300\n", "").replace("rate = 0.3", 'total = 3\nper = "day"')
+    clock, sent = [datetime(2099, 3, 1, tzinfo=UTC)], {"Europe/Prague": Counter(), zone: Counter()}
+    store = MemoryStore(now=lambda: int(clock[0].timestamp() * 1e6))
+    file = write(tmp_path, dated + daily)
+    campaign = eh.live.open_campaign(store, "post", file)
+    for i in range(4 * 24 * 2):
+        clock[0] += timedelta(minutes=30)
+        if i == 99:
+            assert max(sent["Europe/Prague"].values()) == 3
+            write(tmp_path, (dated + daily).replace("Europe/Prague", zone))
+            campaign = eh.live.switch_campaign(store, "post", file, by="Ada", why="moved")
+            assert switched(campaign)[0]["adopts"] is False
+        said = campaign.decide({"age": 30, "town": "north"}, key=f"{i}", offered=["a"])
+        for name, count in sent.items():
+            count[clock[0].astimezone(ZoneInfo(name)).date()] += said.action == "a"
+    by_day = list(sent[zone].values())
+    assert max(by_day) <= 3
+    assert by_day[-3:-1] == [3, 3]
+    assert max(sent["Europe/Prague"].values()) > 3
 
 
 def test_what_is_used_up_is_refused_or_said(tmp_path, capsys):

@@ -66,7 +66,12 @@ def test_a_campaign_of_days_has_dates_and_an_end_at_its_present_rate():
 
 def test_tables_name_the_zone_of_their_times():
     clock = Clock.between("2026-03-01", "2026-04-01", 9, "Europe/Prague")
-    assert Axis(clock=clock, ends=[], rounds=[], last=31.0).unit == "time in Europe/Prague"
+    axis = Axis(clock=clock, ends=[], rounds=[], last=31.0)
+    assert axis.unit == "time in Europe/Prague"
+    hours = 28 * 24 + np.array([0.0, 1.5, 2.0, 23.0])  # of 29 March, which has 23
+    written = ["2026-03-29", "2026-03-29 01:30", "2026-03-29 03:00", "2026-03-30"]
+    assert [axis.format(x / 24) for x in hours] == written
+    assert axis.about(hours[-1] / 24) == "about 2026-03-30"
 
 
 def test_a_plan_of_rounds_is_drawn_over_the_days_that_they_took():

@@ -16,8 +16,9 @@ from evenhand.live.dashboard.sections.budgets import budgets
 from evenhand.live.dashboard.sections.cases import cases
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.problem import Budget, Outcome, Problem, Traffic
-from evenhand.recipes import resolving
+from evenhand.models import BayesianRidge
+from evenhand.problem import Budget, Floor, Outcome, Problem, Traffic
+from evenhand.recipes import pgd, resolving
 
 START, DAY = int(datetime(2026, 12, 14, tzinfo=UTC).timestamp() * 1e6), 86_400_000_000
 SHOP = Problem(
@@ -73,6 +74,25 @@ def opened(budget=SHOP.subject_to[0], days=2):
     return campaign
 
 
+@pytest.mark.parametrize("make", [resolving, lambda p: pgd(p, BayesianRidge(n_features=2, n_outcomes=1), hard=True)])
+def test_plans_and_debts_follow_hours_that_were_learned(make):
+    """Seven days of twenty cases each in the first hour, where a forecast says nothing of hours."""
+    now, floor = [START], Floor("gain", total=1, per="day")
+    run = {"until": "2026-12-28", "traffic": Traffic(20, per="day"), "horizon": 0}
+    shop = replace(SHOP, subject_to=(SHOP.subject_to[0], floor), **run)
+    campaign = Campaign.open(MemoryStore(now=lambda: now[0]), "days", make(shop))
+    for i in range(7 * 20 + 10):
+        now[0] = START + i // 20 * DAY + i % 20 * DAY // 480
+        decided = campaign.decide({}, key=f"{i}", offered=["nothing"])
+    status, (stated, _) = campaign.status(), shop.stated
+    even, found = (plan_of(shop, stated, profile) for profile in (None, status.profile))
+    np.testing.assert_allclose([even.at(8.5), even.at(9.0)], [17.0, 18.0])
+    np.testing.assert_allclose([found.at(8.5), found.at(9.0)], [17.9, 18.0], atol=0.05)
+    debt = "gain: 0 of 1 reached from 2026-12-21 to 2026-12-22, 1 owed in about 12 future"  # of 20, half learned
+    assert debt in campaign.explain(decided.id)
+    assert [z.came for z in status.traffic] == [20] * 7 + [10]
+
+
 def section(campaign):
     status, tally = campaign.status(), Tally(campaign)
     tally.update()
@@ -119,10 +139,11 @@ def test_carried_spans_are_named_by_their_ends():
     assert [row[1] for row in spans.tables[0].rows] == ["1", "3", "3"]
 
 
-def busy(counts):
+def busy(counts, closed=()):
     """A campaign in which so many cases come on each day, of 8 that are forecast, and the alarms of its forecast."""
     now = [START]
-    campaign = Campaign.open(MemoryStore(now=lambda: now[0]), "days", resolving(SHOP))
+    policy = resolving(replace(SHOP, traffic=replace(SHOP.traffic, closed=closed), horizon=0))
+    campaign = Campaign.open(MemoryStore(now=lambda: now[0]), "days", policy)
     for day, n in enumerate(counts):
         for i in range(n):
             now[0] = START + day * DAY + i * DAY // n
@@ -163,3 +184,10 @@ def test_cases_are_shown_beside_their_forecast():
 def test_a_forecast_that_is_off_twice_in_a_row_is_an_alarm(counts, said):
     found = busy(counts)[1]
     assert [z.startswith(said or "") for z in found] == [True] * (said is not None)
+
+
+def test_a_closed_day_is_shown_and_no_alarm():
+    now, said = busy([2, 3, 8], closed=("2026-12-14", "2026-12-15"))
+    assert said == []
+    (card,) = cases(now).cards
+    assert tuple(card.tables[0].rows[0]) == ("2026-12-14 to 2026-12-15", "2", "closed")

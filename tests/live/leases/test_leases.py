@@ -60,6 +60,32 @@ def lived(campaign, count, first=0):
             campaign.observe(reply.id, {"answer": i % 2, "cents": 3 if reply.action == "letter" else 0})
 
 
+def test_groups_have_leases_of_their_own(world):
+    """A budget of a group is leased by the name of its row; one of all groups together is none that could be."""
+    tiers = '[groups.tier]\nshares = { free = 0.7, pro = 0.3 }\n\n[[budget]]\noutcome = "cents"\nby = "tier"\n'
+    grouped = FILE.replace('[[budget]]\noutcome = "cents"\nrate = 1\n', tiers + "total = { free = 20, pro = 30 }\n")
+    world.file.write_text(grouped)
+    with pytest.raises(InvalidInput, match=r"one budget of 'cents' over the whole run, .* got 0 of them"):
+        world.opened("north")
+    totals = {"cents tier=free": 20.0, "cents tier=pro": 30.0}
+    world.pool = Pool.begin(world.stores["pool"], "tiers", totals, rounds=200)
+    campaigns, used = [world.opened(name) for name in ("north", "south")], dict.fromkeys(totals, 0)
+    for i in range(100):
+        tier = "pro" if i % 3 == 0 else "free"
+        said = campaigns[i % 2].decide({"age": 20 + i % 40, "tier": tier}, key=str(i))
+        if said.action is not None:
+            cents = 3 if said.action == "letter" else 0
+            used[f"cents tier={tier}"] += cents
+            campaigns[i % 2].observe(said.id, {"answer": i % 2, "cents": cents})
+        if i % 10 == 9:
+            for campaign in campaigns:
+                settle_lease(campaign, world.pool)
+    for name, total in totals.items():
+        lent = sum(campaign.status().accounts[name].total for campaign in campaigns)
+        assert lent + world.pool.ledger().free(name) <= total + 1e-9
+        assert 0.7 * total <= used[name] <= total
+
+
 def test_campaigns_share_a_total(world):
     """What one of them does not use the other one has, and an audit makes every decision again."""
     north, south = world.opened("north"), world.opened("south")

@@ -121,7 +121,7 @@ def _limits(status: Status) -> Iterator[Alarm]:
 
 def _traffic(status: Status) -> Iterator[Alarm]:
     """Yield an alarm if the level of the forecast was off twice in a row, to the same side."""
-    latest = [z for z in status.traffic if z.over][-2:]
+    latest = [z for z in status.traffic if z.over and z.expected][-2:]  # of days that are not closed
     if sum(z.off for z in latest) in (-2, 2):
         found = " and ".join(f"{z.came:,.0f} of {z.expected:,.0f} from {z.start}" for z in latest)
         side = "More" if latest[0].off > 0 else "Fewer"

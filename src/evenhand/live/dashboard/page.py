@@ -143,7 +143,7 @@ def _budget(now: Readings) -> Tile | None:
     problem, axis, found = now.campaign.policy.problem, now.axis, []
     stated = (s for s in problem.stated if s.spends)
     for s, (name, account) in zip(stated, now.status.accounts.items(), strict=True):
-        paced = pace_of(account, problem, plan_of(problem, s), now.status, axis)
+        paced = pace_of(account, problem, plan_of(problem, s, now.status.profile), now.status, axis)
         found.append((paced.share, name, account, paced.plan))
     if not found:
         return None

@@ -9,7 +9,8 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.live.dashboard.axis import Axis
-from evenhand.planning.pace import Pace, traffic_of
+from evenhand.planning.pace import Pace
+from evenhand.planning.profile import ProfileState
 from evenhand.policy.status import Account, Status
 from evenhand.problem.constraints import Statement
 from evenhand.problem.problem import Problem
@@ -33,8 +34,8 @@ class Plan(NamedTuple):
         return len(self.times) == 2
 
 
-def plan_of(problem: Problem, stated: Statement) -> Plan:
-    """Return the plan of a constraint that spends.
+def plan_of(problem: Problem, stated: Statement, profile: ProfileState | None = None) -> Plan:
+    """Return the plan of a constraint that spends, by the profile that a policy has learned of the forecast.
 
     Equation: with F the cases of the forecast, the rate at a time is min_s allowance_s / F(s) over the spans s that
     contain it, and the amount by then its sum over these cases. Without spans there is one of the whole run.
@@ -43,9 +44,9 @@ def plan_of(problem: Problem, stated: Statement) -> Plan:
     edges = np.array([0.0, last]) if spans is None else np.minimum(spans.edges, last)
     even = problem.until is None and spans is None
     times = edges if even else np.unique(np.concatenate([np.linspace(0.0, last, _POINTS + 1), edges]))
-    pace, traffic = Pace(problem=problem, spans=(spans,)), traffic_of(problem)
-    rate = pace.against_average((times[1:] + times[:-1]) / 2)[:, 0] * stated.total / problem.horizon
-    cases = times if traffic is None else traffic.expected(problem.clock, times)
+    pace = Pace(problem=problem, spans=(spans,))
+    rate = pace.even(profile, (times[1:] + times[:-1]) / 2)[:, 0] * stated.total / problem.horizon
+    cases = pace.expected(profile, times[None])[0]
     return Plan(times, np.cumsum([0.0, *(rate * np.diff(cases))]))
 
 

@@ -17,8 +17,9 @@ _BARS, _FEW = 14, 10  # spans in the chart, and in the table beside it
 def budgets(now: Readings) -> Section | None:
     """Show the pace of every budget against its plan, and what was used in each span; None without budgets."""
     problem, accounts, axis = now.campaign.policy.problem, now.status.accounts, now.axis
-    stated = zip((s for s in problem.stated if s.spends), accounts.items(), strict=True)
-    courses = [_budget(i, account, now, plan_of(problem, s), axis) for i, (s, (_, account)) in enumerate(stated)]
+    plans = (plan_of(problem, s, now.status.profile) for s in problem.stated if s.spends)
+    stated = enumerate(zip(accounts.values(), plans, strict=True))
+    courses = [_budget(i, account, now, plan, axis) for i, (account, plan) in stated]
     spans = [_spans(i, name, account) for i, (name, account) in enumerate(accounts.items()) if account.spans]
     timed = problem.until is not None or bool(spans)
     plan = "follows the forecast and the allowances" if timed else "spends evenly over the rounds"

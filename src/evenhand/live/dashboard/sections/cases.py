@@ -20,9 +20,11 @@ def _traffic(periods: tuple[CasePeriod, ...]) -> Card | None:
     """Show a bar per period, which is full at the largest number."""
     if not periods:
         return None
-    most, now = max(*(z.came for z in periods), *(z.expected for z in periods)), periods[-1]
+    most, now = max(1.0, *(z.came for z in periods), *(z.expected for z in periods)), periods[-1]
     words = f"{now.came:,.0f} cases since {now.start}, of {now.expected:,.0f} that are expected until {now.end}."
-    lines = [(f"{z.start} to {z.end}", f"{z.came:,.0f}", f"{z.expected:,.0f}") for z in periods]
+    lines = [
+        (f"{z.start} to {z.end}", f"{z.came:,.0f}", f"{z.expected:,.0f}" if z.expected else "closed") for z in periods
+    ]
     return Card(
         name="traffic",
         title="Cases and their forecast",
