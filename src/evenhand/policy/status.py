@@ -17,7 +17,7 @@ from evenhand.goals.base import Accounts, Credits, Goal, Spanned
 from evenhand.models.base import Model, Note
 from evenhand.policy.books import ReplicaSums
 from evenhand.policy.queries import Abilities
-from evenhand.policy.standings import Comparison, Standing, compare_holdout, credits_left, distinct_labels, standings
+from evenhand.policy.standings import Comparison, Standing, compare_holdout, credits_left, standings
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Constraint, Statement
 from evenhand.problem.problem import Problem
@@ -238,8 +238,7 @@ def accounts(run: ReplicaSums, hard: list[Limit]) -> dict[str, Account]:
     """Return the accounts of the constraints that spend; `hard` has those that are kept hard."""
     spending = [s for s in run.problem.stated if s.spends]
     kept = [next((row for row in hard if row.constraint is s.constraint), None) for s in spending]
-    found = [_account(s, run, row) for s, row in zip(spending, kept, strict=True)]
-    return dict(zip(distinct_labels(a.name for a in found), found, strict=True))
+    return {s.rows.names[0]: _account(s, run, row) for s, row in zip(spending, kept, strict=True)}
 
 
 def _account(stated: Statement, run: ReplicaSums, kept: Limit | None) -> Account:

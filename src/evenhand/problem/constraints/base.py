@@ -82,6 +82,14 @@ class Spanning(Constraint, Protocol):
 
 
 @runtime_checkable
+class Periodic(Constraint, Protocol):
+    """A constraint that says in which periods it holds: a name for one of several on the same sum."""
+
+    def period(self, problem: Declarations) -> str:
+        """The period in words, such as "per day"."""
+
+
+@runtime_checkable
 class Divided(Constraint, Protocol):
     """A constraint that may stand for several, such as one for each group: a problem has these in its place."""
 
