@@ -19,6 +19,7 @@ from evenhand.policy.books import ReplicaSums
 from evenhand.policy.queries import Abilities
 from evenhand.policy.standings import Comparison, Standing, compare_holdout, credits_left, standings
 from evenhand.policy.state import PolicyState
+from evenhand.policy.units import UnitBooks, UnitUse
 from evenhand.problem.constraints import Constraint, Statement
 from evenhand.problem.problem import Problem
 
@@ -105,6 +106,7 @@ class Status:
     )  # the rounds that were held out beside the others, by outcome
     credits: Mapping[str, float] = field(default_factory=dict)  # what is left of them, by constraint with one
     traffic: tuple[CasePeriod, ...] = ()  # the latest periods of a stated forecast, at most 14
+    unit: UnitUse | None = None  # of a problem with units: its caps and the actions that it keeps
     notes: tuple[Note, ...] = ()  # what the model says of itself
     life: str = ""  # of a campaign that does not decide: who paused or ended it, when and why
 
@@ -144,6 +146,7 @@ class Status:
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
         rows += [("traffic", z.start, f"{z.came:,.0f} cases of {z.expected:,.0f} expected") for z in self.traffic[-2:]]
         rows += [("credit", name, f"{amount(left)} left") for name, left in self.credits.items()]
+        rows += [] if self.unit is None else [("unit", name, said) for name, said in self.unit.lines]
         rows += [("holdout", c.name, c.text) for c in self.held_out.values()]
         rows += [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
         return rows + [("alarm" if note.alarm else "model", "", note.text) for note in self.notes]
@@ -166,6 +169,12 @@ class Status:
             lines.append({"what": "constraint", "name": n, "value": s.value, "limit": s.limit})
         lines += [{"what": "traffic", "name": z.start, "value": z.came, "expected": z.expected} for z in self.traffic]
         lines += [{"what": "credit", "name": n, "left": x} for n, x in self.credits.items()]
+        if self.unit is not None:
+            lines.append({"what": "unit", "name": self.unit.name, "value": self.unit.known})
+            lines += [
+                {"what": "cap", "name": c.outcome, "value": c.reached, "limit": c.at_most} for c in self.unit.caps
+            ]
+            lines += [{"what": "kept", "name": self.unit.name, "value": self.unit.kept}] if self.unit.sticky else []
         lines += [{"what": "holdout", "name": c.name, "value": c.difference} for c in self.held_out.values()]
         lines += [{"what": "price", "name": n, "value": x} for n, x in self.prices.items()]
         return pd.DataFrame(lines)
@@ -329,6 +338,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         held_out=compare_holdout(can.compares, state.goals, replica),
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},
         traffic=case_periods(problem, can, state, replica),
+        unit=UnitBooks(problem).use(state.units, replica),
         notes=said,
     )
 
