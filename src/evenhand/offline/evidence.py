@@ -16,6 +16,7 @@ from evenhand.core.validate import whole
 from evenhand.logs.checks import Checks, Drawn, foreseen, of_log
 from evenhand.logs.checks.replays import refuse_misfit
 from evenhand.logs.clusters import Clusters
+from evenhand.logs.keys import EXPORTED
 from evenhand.logs.log import Log, Restated, Source, read_rows
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.spec import Spec
@@ -119,7 +120,11 @@ class Evidence:
         spec = (log.restated(spec) if isinstance(log, Restated) else spec).untimed
         if spec.propensity is None and not spec.estimated:
             expected = "the column or the constant of the probabilities with which actions were drawn"
-            raise InvalidInput(f"{name}: propensity", expected, "nothing (estimated = true fits them to the features)")
+            got = (
+                "nothing (estimated = true fits them to the features; the store of a campaign is read without it, "
+                f"and of its export {EXPORTED})"
+            )
+            raise InvalidInput(f"{name}: propensity", expected, got)
         found = read_rows(log, spec)
         if spec.estimated:
             return Evidence.of(found, name)._estimated()
