@@ -6,17 +6,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame
 from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.logs.columns import Names, Packed, Rows
 from evenhand.logs.dates import days, written
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_LEVELS = 100
 MISSING = "missing"  # the level of a column without a value
@@ -313,7 +317,7 @@ class Features:
     """
 
     def __init__(self, coding: Units, columns: Packed, rows: int) -> None:
-        self._coding, self._columns, self.shape = coding, columns, (rows, len(coding.names))
+        self._coding, self.columns, self.shape = coding, columns, (rows, len(coding.names))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -326,11 +330,16 @@ class Features:
         if isinstance(rows, int):
             return np.asarray(self[np.array([rows]), place][0])
         some = self.of(rows)
-        numeric, text = some._columns, {c: some._columns.names(c) for c in self._coding.levels}
+        numeric, text = some.columns, {c: some.columns.names(c) for c in self._coding.levels}
         if isinstance(place, int):
             found = self._coding.column(place, numeric, text) if place else np.ones(len(some))
             return found.astype(float, copy=False)
         return self._coding.table(len(some), numeric, text)[:, place]
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """All levels of the columns of texts."""
+        return self._coding.levels
 
     def of(self, rows: Rows) -> Features:
         """Return the features of some rows."""
@@ -339,7 +348,27 @@ class Features:
             left = len(range(*rows.indices(count)))
         else:
             left = int(np.count_nonzero(rows)) if np.asarray(rows).dtype == bool else len(rows)
-        return Features(self._coding, self._columns.of(rows), left)
+        return Features(self._coding, self.columns.of(rows), left)
+
+
+class Columns:
+    """The features of all rows by name: some rows are a data frame of what the log has.
+
+    Dates are numbers of days, and texts are categories.
+
+    Args:
+        features: of the rows.
+    """
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    def __getitem__(self, rows: Rows) -> pd.DataFrame:
+        columns = self._features.of(rows).columns
+        return data_frame({name: columns[name] for name in columns}, levels=self._features.levels)
 
 
 def _scale(column: str, z: Floats) -> Scale | None:

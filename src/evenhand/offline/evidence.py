@@ -32,6 +32,7 @@ from evenhand.offline.outcome_models import (
     fold_models,
     members_of,
     predicted,
+    readable,
 )
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
@@ -250,13 +251,14 @@ class Evidence:
         self, features: Floats | Features, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
     ) -> dict[str, Tables]:
         """Predict all outcomes of other cases by models of the whole log, `(N',u),(N',A,L)->`; nothing is corrected."""
-        p, q = self.problem, []
+        p, q, made = self.problem, [], model()
+        x, cases = readable(made, self.features), readable(made, features)
         for m, _ in enumerate(p.learned):
             q.append(np.zeros((len(features), len(p.actions))))
             with Work(f"fitting the models of {p.learned[m]}", "action") as work:
                 for a in work.each(self._needed(m, ()).tolist()):
                     seen = self.actions == a
-                    own = predicted(model, self.features[seen], self.outcomes[seen, m], features)
+                    own = predicted(model, x[seen], self.outcomes[seen, m], cases)
                     q[m][:, a] = np.clip(own, p.low[m], p.high[m])
         return self._tables(q, q, known)
 
