@@ -211,6 +211,11 @@ def spans_in(constraint: Constraint, problem: Declarations) -> Spans | None:
     return constraint.spans(problem) if isinstance(constraint, Spanning) else None
 
 
+def period_in(constraint: Constraint, problem: Declarations) -> str:
+    """Return the periods in which a constraint holds in words, "" if it does not say so."""
+    return constraint.period(problem) if isinstance(constraint, Periodic) else ""
+
+
 def credit_in(constraint: Constraint, problem: Declarations) -> Credit | None:
     """Return the limit that a constraint states itself, None if it states none."""
     return constraint.credit(problem) if isinstance(constraint, Credited) else None

@@ -14,10 +14,10 @@ from evenhand.core.types import Bools, Floats
 from evenhand.problem.constraints.base import (
     Constraint,
     Credit,
-    Periodic,
     as_curved,
     credit_in,
     one_outcome,
+    period_in,
     relative,
     spans_in,
 )
@@ -158,7 +158,7 @@ def state_all(problem: Declarations, constraints: Iterable[Constraint]) -> tuple
     found, seen = list[Statement](), Counter[tuple[str, ...]]()
     for s in stated:
         if s.spends and names[s.rows.names] > 1:
-            period = s.constraint.period(problem) if isinstance(s.constraint, Periodic) else ""
+            period = period_in(s.constraint, problem)
             seen[(*s.rows.names, period)] += 1
             number = seen[(*s.rows.names, period)]
             period = f"{period} ({number})".strip() if number > 1 else period
