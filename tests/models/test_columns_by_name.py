@@ -161,7 +161,9 @@ class Strict:
 
 
 def test_targets_that_are_all_equal_are_predicted_without_a_fit():
-    policy, state, seen = play(PerAction.of(PROBLEM, partial(Sklearn, estimator=Strict(), growth=1.0, min_observations=1)))
+    policy, state, seen = play(
+        PerAction.of(PROBLEM, partial(Sklearn, estimator=Strict(), growth=1.0, min_observations=1))
+    )
     context = policy.encode({"age": 30, "town": "east"})
     by_hand = [seen.buy[seen.action == action].mean() for action in PROBLEM.actions]
     assert policy.worth(state, context, policy.decide(state, context))[0] == pytest.approx(by_hand)
