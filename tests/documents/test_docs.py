@@ -22,7 +22,7 @@ def names():
 
 
 def test_the_page_has_what_is_tested():
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
     assert len(LINES) == 8
 
 

@@ -65,6 +65,13 @@ PROBLEM_FILES = {
     "a budget misspelt": (
         swap('outcome = "post"\nrate', 'outcome = "psot"\nrate'), "problem.toml, line 23: Budget", f"({DID} post?)",
     ),
+    "a holdout at the top level": (
+        PROBLEM + "\n[holdout]\nshare = 0.1", "problem.toml, line 35: holdout", "write holdout = ... under [policy]",
+    ),
+    "a unit that is a feature": (
+        PROBLEM + '\n[unit]\nname = "age"\nsticky = 3', "problem.toml, line 36: unit.name",
+        "a column that is no feature",
+    ),
     "two aims": (
         swap("maximize =", 'minimize = "post"\nmaximize ='), "problem.toml, line 2: minimize", "either maximize or",
     ),

@@ -101,7 +101,7 @@ def test_what_cannot_be_estimated():
     log = drawn(300, 10)[0]
     with pytest.raises(InvalidInput, match="estimated: expected false where a column or a constant states it"):
         eh.value(log, PROBLEM | {"propensity": {"constant": 0.5, "estimated": True}})
-    with pytest.raises(InvalidInput, match="estimated = true fits them"):
+    with pytest.raises(InvalidInput, match=r'estimated = true fits them.*propensity.column = "probability"'):
         eh.value(log, PROBLEM | {"propensity": {}})
     with pytest.raises(InvalidInput, match="propensity: expected a column or a constant"):
         eh.replay_log(log, PROBLEM)

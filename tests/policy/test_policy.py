@@ -207,9 +207,24 @@ def test_explain_says_prices_groups_values_and_what_was_masked_and_played():
     lines = {a: next(z for z in text.splitlines() if z.strip().startswith(a)) for a in COURT.problem.actions}
     for a, line in enumerate(lines.values()):
         assert f"worth {policy.worth(state, context, decision)[1, a]:+.4f}" in line
-    assert "masked: not offered, or its worst case does not fit" in lines["ride"]
+    assert "masked: its worst case does not fit ride" in lines["ride"]
     assert "played (1 of 1), probability 1.000" in lines[COURT.problem.actions[decision.plays[1, 0]]]
     assert "masked" not in policy.explain(state, context, decision, replica=0)
+
+
+def test_explain_tells_what_is_not_offered_from_what_does_not_fit():
+    problem = Problem(
+        actions=("a", "b", "c"),
+        outcomes=(Outcome("gain"), Outcome("eur", known={"b": 3, "c": 1})),
+        maximize="gain",
+        horizon=9,
+        subject_to=(Budget("eur", total=2),),
+    )
+    policy = resolving(problem)
+    state, context = policy.start(), policy.encode({}, offered=["a", "b"])
+    text = policy.explain(state, context, policy.decide(state, context))
+    found = {line.split()[0]: line.partition("masked: ")[2] for line in text.splitlines()}
+    assert (found["a"], found["b"], found["c"]) == ("", "its worst case does not fit eur", "not offered")
 
 
 def test_explain_says_when_values_were_not_looked_at_and_when_nothing_was_played():

@@ -113,7 +113,12 @@ def test_a_status_is_what_books_by_hand_say(seed):
         assert math.isclose(status.objective, status.averages["click"])
         each = list(status.accounts.items())
         hard, soft, cents, bills = (account for _, account in each)
-        assert [name for name, _ in each] == ["minutes", "minutes (2)", "cents", "cents (2)"]
+        assert [name for name, _ in each] == [
+            "minutes in all",
+            "minutes in all, soft",
+            "cents in all, soft",
+            "cents in all",
+        ]
         due = sum(SHOP.declared[d.plays[r, p], SHOP.known.index("minutes")] for _, d, _ in waiting for p in range(2))
         assert math.isclose(hard.spent, book.arrived(2) + due)  # known costs are spent when they are decided
         assert hard.held == 0.0
@@ -143,7 +148,7 @@ def test_replicas_have_their_own_numbers_and_prices():
     one, two = (POLICY.status(state, r) for r in range(2))
     assert one.averages != two.averages
     assert one.prices != two.prices
-    assert one.accounts["cents (2)"].held != two.accounts["cents (2)"].held
+    assert one.accounts["cents in all"].held != two.accounts["cents in all"].held
 
 
 def test_prices_of_a_row_add_up_over_the_goals_that_read_it():

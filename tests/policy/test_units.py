@@ -106,9 +106,37 @@ def test_an_explanation_says_what_caps_left_before_the_decision():
         policy.observe(state, decision, {"visit": float(decision.action == "letter")})
         told.append(policy.explain(state, context, decision))
     for had, text in enumerate(told[-4:]):  # without the decision itself
-        assert f"a cap of this unit: {had} of 3 letter within 7" in text
+        assert f"a cap of this unit: {had} of 3 letter within 7 units of time" in text
     assert ["a cap forbids it" in text for text in told[-4:]] == [False, False, False, True]
     assert "nothing is worth most of what may be played" in told[-1]
+
+
+def test_a_status_counts_units_and_what_caps_and_kept_actions_decided(tmp_path):
+    luck, unit = np.random.default_rng(5), Unit("who", caps=(Cap("letter", at_most=2, within=7),), sticky=3)
+    policy = eh.resolving(problem(unit, until=100.0), explore=0.1)
+    state, made, capped, kept = policy.start(seed=2), [], 0, 0
+    for step in range(300):
+        time, who = step / 4, int(luck.integers(8))
+        context = policy.encode({"age": luck.random(), "who": who}, time=time)
+        decision = policy.act(state, context)
+        since, before = (
+            [row for row in made if row[0] == who and time - 7 < row[1]],
+            policy.explain(state, context, decision),
+        )
+        capped += sum(action == "letter" for *_, action in since) == 2
+        kept += "keeps the action" in before
+        made.append((who, time, decision.action))
+        if luck.random() < 0.05:
+            policy.save(state, tmp_path / "state.npz")
+            state = policy.load(tmp_path / "state.npz")
+    use = policy.status(state).unit
+    assert (use.decisions, use.caps[0].reached, use.kept) == (300, capped, kept)
+    assert min(capped, kept) > 20
+    assert use.known == len({who for who, t, _ in made if t > 74.75 - 7})
+    shown = str(policy.status(state))
+    assert f"letter  at most 2 in 7 units of time: reached in {capped} of 300 decisions" in shown
+    frame = policy.status(state).to_frame()
+    assert frame[frame.what.isin(["unit", "cap", "kept"])].value.tolist() == [use.known, capped, kept]
 
 
 def test_a_unit_keeps_its_action_with_the_probability_of_the_draw_that_it_comes_from():

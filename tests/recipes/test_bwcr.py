@@ -141,7 +141,7 @@ def test_of_two_budgets_on_one_outcome_the_tighter_counts():
     twice = replace(problem, subject_to=(*problem.subject_to, Budget("hours", rate=0.5), Budget("hours", rate=0.7)))
     goals = bwcr(twice, Tabular(arms=5, n_outcomes=4, confidence=GAMMA), margin=0.0).goals
     assert isinstance(goals[1], FrankWolfe)
-    assert goals[1].objective.outcomes == ("money / 2", "hours / 3")
+    assert goals[1].objective.outcomes == ("money / 2", "hours in all (2) / 3")
     assert goals[1].objective.within.high == (0.6 / 2, 0.5 / 3)
 
 

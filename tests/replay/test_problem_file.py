@@ -332,7 +332,9 @@ def test_what_reads_a_log_says_that_the_column_of_actions_is_missing(tmp_path, c
         "curve": [str(log), *more],
     }
     assert main([command, *options[command]]) == 2
-    assert "action.column: expected the column of the logged action, as a log is read" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "action.column: expected the column of the logged action, as a log is read" in told
+    assert 'of the export of a campaign it is propensity.column = "probability"' in told
 
 
 def test_logged_values_may_be_the_names(tmp_path):

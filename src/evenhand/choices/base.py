@@ -138,6 +138,19 @@ def behind(choice: Choice, lottery: Floats) -> Floats | None:
     return choice.behind(lottery) if has(choice, Behind) else None
 
 
+def known_lotteries(choice: Choice) -> str:
+    """Name the known lotteries that a choice may play, the outer ones first.
+
+    >>> from evenhand.choices import Floored, HeldOut, TopK
+    >>> known_lotteries(HeldOut(0.1, Floored(0.02, TopK())))
+    'a holdout or a floor of probabilities'
+    """
+    if not has(choice, Behind):
+        return ""
+    inner = known_lotteries(getattr(choice, "then", None))  # type: ignore[arg-type]  # which has no lottery
+    return " or ".join(name for name in (getattr(choice, "lottery", ""), inner) if name)
+
+
 def greedy(choice: Choice) -> bool:
     """Return whether a choice plays nothing but what is worth most, with its bonus: if so, models have to explore."""
     return getattr(choice, "greedy", False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Floored(Around):
 
     floor: float
     then: Choice
+
+    lottery: ClassVar[str] = "a floor of probabilities"
 
     def __post_init__(self) -> None:
         number("Floored.floor", self.floor, "a number in (0, 1)", lambda x: 0 < x < 1)

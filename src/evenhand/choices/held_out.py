@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -131,6 +131,8 @@ class HeldOut(Around):
     share: float
     then: Choice
     weights: tuple[float, ...] | None = None
+
+    lottery: ClassVar[str] = "a holdout"
 
     def __post_init__(self) -> None:
         number("HeldOut.share", self.share, "a number in (0, 1)", lambda x: 0 < x < 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,13 +30,17 @@ def scikit_learn(module: str, what: str) -> Any:
     return _load(f"sklearn.{module}", what, "sklearn")
 
 
-def data_frame(rows: Any, columns: list[str] | None = None) -> pd.DataFrame:
-    """Make a data frame as pandas does.
+def data_frame(
+    rows: Any, columns: list[str] | None = None, *, levels: Mapping[str, Sequence[str]] | None = None
+) -> pd.DataFrame:
+    """Make a data frame as pandas does, with some columns as categories of the levels that they have.
 
     Raises:
         MissingExtra: pandas is not installed.
     """
     found: pd.DataFrame = _load("pandas", "data frames", "data").DataFrame(rows, columns=columns)
+    for name, each in (levels or {}).items():
+        found[name] = found[name].astype("category").cat.set_categories(list(each))
     return found
 
 

@@ -353,6 +353,10 @@ GROUP = (
     Key("shares", 'The share of each group, "log" for those of the log, or "estimated" as cases come.',
         TEXT_OR_NUMBERS, OF_LOG, '"log"'),
 )  # fmt: skip
+EXPORTED = (  # how a file reads what `evenhand export` writes
+    'it is propensity.column = "probability", with action.column = "action" and column = "outcome NAME" of outcomes'
+)
+OF_POLICY = ("holdout", "explore", "warmup", "model")  # which stand under [policy] and not at the top level
 _PLAIN = (
     Key("maximize", f"What is maximised: {_AIM}.", TEXT_OR_NUMBERS, NEEDED, "needed, or minimize"),
     Key("minimize", "What is minimised, in place of maximize: an outcome, or a table of weights.", TEXT_OR_NUMBERS),

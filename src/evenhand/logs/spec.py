@@ -14,7 +14,7 @@ from evenhand.core.packed import Packed
 from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats
 from evenhand.goals.hard_limits import refuse_unspendable
-from evenhand.logs.keys import CLIP, DROP, OF_LOG, REFUSE
+from evenhand.logs.keys import CLIP, DROP, EXPORTED, OF_LOG, REFUSE
 from evenhand.logs.reading import Form
 from evenhand.logs.settings import Settings, systems
 from evenhand.logs.toml import Origin
@@ -151,6 +151,8 @@ class Spec:
         if self.cluster is not None and self.cluster in {self.action, self.propensity, *self.columns.values()}:
             expected = "a column of whom rows are about"
             raise InvalidInput("cluster", expected, f"the action, propensity or outcome {self.cluster!r}")
+        if self.unit is not None and self.unit.name in {*self.numeric, *self.categorical}:
+            raise InvalidInput("unit.name", "a column that is no feature", self.unit.name)
         if self.unit is not None and self.cluster != self.unit.name:
             raise InvalidInput("cluster", f"the unit, {self.unit.name!r}, or nothing", self.cluster)
         if self.weight is not None and self.weight in {self.action, self.propensity, self.cluster}:
@@ -309,7 +311,8 @@ class Spec:
             InvalidInput: the file names none.
         """
         if self.action is None:
-            raise InvalidInput("action.column", "the column of the logged action, as a log is read", "nothing")
+            got = f"nothing (of the export of a campaign {EXPORTED})"
+            raise InvalidInput("action.column", "the column of the logged action, as a log is read", got)
         return self.action
 
     @property

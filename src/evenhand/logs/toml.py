@@ -15,7 +15,7 @@ from evenhand.core.registry import snake, unknown_key
 from evenhand.core.texts import clip
 from evenhand.core.toml import parse, statements
 from evenhand.logs.columns import plain
-from evenhand.logs.keys import NEEDED, TABLE, Key, named
+from evenhand.logs.keys import NEEDED, OF_POLICY, TABLE, Key, named
 
 Keys = list[str | int]
 
@@ -183,6 +183,9 @@ unchecked, got an unknown key
         self._open = next((key for key in keys if key.is_open), None)
         for key in data if self._open is None else ():
             if key not in self._keys:
+                if not where and key in OF_POLICY:
+                    got = f"a setting of a recipe: write {key} = ... under [policy]"
+                    raise InvalidInput(key, "a key of the top level", got)
                 raise unknown_key(self.field(key), tuple(self._keys), key)
 
     def __contains__(self, key: str) -> bool:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame
 from evenhand.core.packed import Packed as Sizes
 from evenhand.core.registry import suggestion
 from evenhand.core.texts import amount
@@ -21,6 +22,9 @@ from evenhand.logs.dates import days, written
 from evenhand.problem.features import Categorical
 from evenhand.problem.hashing import COLUMNS, Cross, Hashed, Hashing, level_text, reads
 from evenhand.problem.packing import Packing, table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_LEVELS = 100
 _KINDS: Mapping[str, Any] = {kind.__name__: kind for kind in (Categorical, Hashed, Cross)}  # that are hashed
@@ -375,7 +379,7 @@ class Features:
     """
 
     def __init__(self, coding: Units, columns: Packed, rows: int) -> None:
-        self._coding, self._columns, size = coding, columns, coding.size
+        self._coding, self.columns, size = coding, columns, coding.size
         self.shape = rows, 2 * size.pairs if isinstance(size, Sizes) else size
 
     def __len__(self) -> int:
@@ -389,7 +393,7 @@ class Features:
         if isinstance(rows, int):
             return np.asarray(self[np.array([rows]), place][0])
         some = self.of(rows)
-        numeric, text = some._columns, {c: some._columns.names(c) for c in self._coding.texts}
+        numeric, text = some.columns, {c: some.columns.names(c) for c in self._coding.texts}
         if isinstance(place, int):
             found = self._coding.column(place, numeric, text) if place else np.ones(len(some))
             return found.astype(float, copy=False)
@@ -398,7 +402,12 @@ class Features:
     @property
     def exact(self) -> Features:
         """The features without those that are hashed."""
-        return Features(replace(self._coding, hashed=()), self._columns, len(self))
+        return Features(replace(self._coding, hashed=()), self.columns, len(self))
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """All levels of the columns of texts."""
+        return self._coding.levels
 
     def of(self, rows: Rows) -> Features:
         """Return the features of some rows."""
@@ -407,7 +416,27 @@ class Features:
             left = len(range(*rows.indices(count)))
         else:
             left = int(np.count_nonzero(rows)) if np.asarray(rows).dtype == bool else len(rows)
-        return Features(self._coding, self._columns.of(rows), left)
+        return Features(self._coding, self.columns.of(rows), left)
+
+
+class Columns:
+    """The features of all rows by name: some rows are a data frame of what the log has.
+
+    Dates are numbers of days, and texts are categories.
+
+    Args:
+        features: of the rows.
+    """
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+
+    def __len__(self) -> int:
+        return len(self._features)
+
+    def __getitem__(self, rows: Rows) -> pd.DataFrame:
+        columns = self._features.of(rows).columns
+        return data_frame({name: columns[name] for name in columns}, levels=self._features.levels)
 
 
 def _scale(column: str, z: Floats) -> Scale | None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import scikit_learn
+from evenhand.core.extras import data_frame, scikit_learn
 from evenhand.core.signatures import accept, value_text
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, Model, WithoutLuck, Worth
+from evenhand.problem.features import Categorical, Feature, decode
 
 FAR = 10.0  # in widths of the declared range: predictions further outside are refused, others clipped
 _BITS = 2.0**40  # of outcomes in units of their ranges: the others depend on the unit in which they were stated
@@ -67,11 +69,14 @@ class Sklearn(WithoutLuck):
         buffer: how many observations are kept for fits, at least 1.
         min_observations: how many observations the first fit waits for, at most `buffer`.
         per_outcome: whether each outcome has its own estimator; otherwise one estimator predicts all of them.
+        features: those of a problem, for an estimator that selects columns by name, such as a `ColumnTransformer`: in
+            `PerAction`, it gets a data frame of the values of cases: numbers within their ranges and to 12 digits, and
+            texts as categories.
 
     Raises:
         InvalidInput: sizes out of range or an estimator without the methods; later, from `value`, predictions that are
             no numbers, of the wrong shape or far outside the range, with the estimator's name and its observations.
-        MissingExtra: scikit-learn is not installed.
+        MissingExtra: scikit-learn is not installed; or pandas, where features are stated.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> model = Sklearn(estimator=LinearRegression(), n_features=1, min_observations=2)
@@ -91,6 +96,7 @@ class Sklearn(WithoutLuck):
     buffer: int = 2000
     min_observations: int = 10
     per_outcome: bool = True
+    features: tuple[Feature, ...] = field(default=(), metadata={"new": True})
 
     def __post_init__(self) -> None:
         check_sizes("Sklearn", 1 if self.n_features == 0 else self.n_features, self.n_outcomes)
@@ -100,9 +106,17 @@ class Sklearn(WithoutLuck):
         if not 1 <= self.min_observations <= self.buffer:
             got = (self.min_observations, self.buffer)
             raise InvalidInput("Sklearn.min_observations, buffer", "1 <= min_observations <= buffer", got)
-        if not isinstance(self.estimator, _base().BaseEstimator):
+        object.__setattr__(self, "features", tuple(self.features))
+        width = 1 + sum(len(feature.units) for feature in self.features)
+        if self.features and self.n_features not in (0, width):
+            raise InvalidInput("Sklearn.n_features", f"{width}, as features= has numbers", self.n_features)
+        tagged = hasattr(self.estimator, "__sklearn_tags__") and not isinstance(self.estimator, type)  # as CatBoost's
+        if not isinstance(self.estimator, _base().BaseEstimator) and not tagged:
             expected = "an instance of a scikit-learn estimator"
             raise InvalidInput("Sklearn.estimator", expected, value_text(self.estimator))
+        if selects_by_name(self.estimator) and not self.features:
+            expected = "one that reads arrays; features=problem.features hands over values by name"
+            raise InvalidInput("Sklearn.estimator", expected, "one that selects columns by name")
         fit = "partial_fit" if self.mode == "partial_fit" else "fit"
         needed = (fit, "predict_proba" if self._classifies else "predict")
         if not all(hasattr(self.estimator, name) for name in needed):
@@ -160,9 +174,20 @@ class Sklearn(WithoutLuck):
             state.fitted[r] = count
 
     def _check_width(self, state: SklearnState, x: Floats) -> None:
-        """Refuse another number of features than observations had."""
+        """Refuse another number of features than observations had, or than stated features have."""
+        width = 1 + sum(len(feature.units) for feature in self.features)
+        if self.features and x.shape[2] != width:
+            expected = f"{width} of them, as PerAction(inner=Sklearn(..., features=problem.features)) gets"
+            raise InvalidInput(f"{self._name}: features", expected, x.shape[2])
         if state.x.shape[2] != x.shape[2] and (self.n_features or state.count.any()):
             raise InvalidInput(f"{self._name}: features", f"{state.x.shape[2]} of them, as before", x.shape[2])
+
+    def _columns(self, x: Floats) -> Any:
+        """Return what estimators read of some rows: numbers as they are, or values of cases in a data frame."""
+        if not self.features:
+            return x
+        levels = {f.name: f.levels for f in self.features if isinstance(f, Categorical)}
+        return data_frame(decode(self.features, x), levels=levels)
 
     def _units(self, state: SklearnState) -> Floats:
         """Return the lengths of the ranges, 1 where infinite and for classifiers, `->(M)`."""
@@ -174,9 +199,9 @@ class Sklearn(WithoutLuck):
         fit = state.fits[r] or _Fit(0, [self._fresh() for _ in self._targets])
         for estimator, target in zip(fit.predictors, self._targets, strict=True):
             if self._classifies:
-                estimator.partial_fit(x, y[:, target], classes=[0.0, 1.0])
+                estimator.partial_fit(self._columns(x), y[:, target], classes=[0.0, 1.0])
             else:
-                estimator.partial_fit(x, y[:, target])
+                estimator.partial_fit(self._columns(x), y[:, target])
         state.count[r] += len(x)
         state.fits[r] = _Fit(int(state.count[r]), fit.predictors)
 
@@ -213,12 +238,13 @@ class Sklearn(WithoutLuck):
         predictors = list[Any]()
         for target in self._targets:
             z = y[:, target]
-            alone = self._classifies and z.ndim == 1 and (z == z[0]).all()
-            predictors.append(float(z[0]) if alone else self._fresh().fit(x, z))
+            alone = needs_two_values(self.estimator) and z.ndim == 1 and (z == z[0]).all()
+            predictors.append(float(z[0]) if alone else self._fresh().fit(self._columns(x), z))
         state.fits[r] = _Fit(count, predictors)
         return state.fits[r]
 
-    def _ask(self, estimator: Any, x: Floats) -> Floats:
+    def _ask(self, estimator: Any, cases: Floats) -> Floats:
+        x = self._columns(cases)
         if not self._classifies:
             return np.asarray(estimator.predict(x), float)
         chances, classes = estimator.predict_proba(x), estimator.classes_
@@ -266,6 +292,28 @@ def as_model(model: Model, n_outcomes: int) -> Model:
 def is_estimator(value: object) -> bool:
     """Return whether a value is an estimator of scikit-learn, which need not be installed to say so."""
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
+
+
+def needs_two_values(estimator: object) -> bool:
+    """Return whether an estimator may refuse targets that are all equal, as classifiers and CatBoost do."""
+    base = _base()
+    return bool(base.is_classifier(estimator)) or not isinstance(estimator, base.BaseEstimator)
+
+
+def selects_by_name(estimator: object) -> bool:
+    """Return whether some part of an estimator selects columns of a data frame, by their names or their kinds.
+
+    >>> from sklearn.compose import ColumnTransformer
+    >>> selects_by_name(ColumnTransformer([("as they are", "passthrough", ["age"])]))
+    True
+    """
+    compose: Any = sys.modules.get("sklearn.compose")  # without which no estimator has such a part
+    if compose is None or not is_estimator(estimator):
+        return False
+    each = (estimator, *cast("Any", estimator).get_params().values())
+    found = [c for z in each if isinstance(z, compose.ColumnTransformer) for *_, c in z.transformers]
+    by_kind = any(isinstance(c, compose.make_column_selector) for c in found)
+    return by_kind or any(isinstance(c, str) or (isinstance(c, list) and isinstance(c[0], str)) for c in found if c)
 
 
 accept(Model, is_estimator)

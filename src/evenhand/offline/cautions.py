@@ -308,7 +308,7 @@ def kept(
             continue
         least_sure, _, name, used, bound = min(rows, key=lambda row: (not isnan(row[0]), *row[:3]))
         joint = float(np.maximum(0.0, 1.0 - sum(1.0 - row[0] for row in rows)))
-        label = name if ratio else s.constraint.label.removesuffix(f", {side}")
+        label = name if ratio else s.label.removesuffix(f", {side}")
         yield Kept(
             label,
             name,

@@ -67,14 +67,14 @@ def others_of(evidence: Evidence, limit: Limit | None) -> tuple[Statement, ...]:
 def beside(others: Sequence[Statement], limit: Limit) -> Iterator[str]:
     """Say which lines keep to the limits beside the budget, if there are some."""
     if others:
-        labels = ", ".join(s.constraint.label for s in others)
+        labels = ", ".join(s.label for s in others)
         yield f"{TARGETED!r} and fair lines keep also to {labels}; the others to the budget on {limit.outcome} alone"
 
 
 def ignored(evidence: Evidence) -> Iterator[str]:
     """Say which constraints of the problem no plan keeps."""
     for s in demands_of(evidence.problem).others:
-        yield f"no plan keeps to: {s.constraint.label}"
+        yield f"no plan keeps to: {s.label}"
     unit = evidence.problem.unit
     if unit is not None and unit.caps:
         yield f"no plan keeps to the caps of a {unit.name}: every case is planned on its own"

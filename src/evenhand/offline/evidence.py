@@ -16,6 +16,7 @@ from evenhand.core.validate import whole
 from evenhand.logs.checks import Checks, Drawn, foreseen, of_log
 from evenhand.logs.checks.replays import refuse_misfit
 from evenhand.logs.clusters import Clusters
+from evenhand.logs.keys import EXPORTED
 from evenhand.logs.log import Log, Restated, Source, read_rows
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.spec import Spec
@@ -31,6 +32,7 @@ from evenhand.offline.outcome_models import (
     fold_models,
     members_of,
     predicted,
+    readable,
 )
 from evenhand.offline.scores import scores
 from evenhand.offline.sparse_rows import SparseRows, read_by_models
@@ -120,7 +122,11 @@ class Evidence:
         spec = (log.restated(spec) if isinstance(log, Restated) else spec).untimed
         if spec.propensity is None and not spec.estimated:
             expected = "the column or the constant of the probabilities with which actions were drawn"
-            raise InvalidInput(f"{name}: propensity", expected, "nothing (estimated = true fits them to the features)")
+            got = (
+                "nothing (estimated = true fits them to the features; the store of a campaign is read without it, "
+                f"and of its export {EXPORTED})"
+            )
+            raise InvalidInput(f"{name}: propensity", expected, got)
         found = read_rows(log, spec)
         if spec.estimated:
             return Evidence.of(found, name)._estimated()
@@ -258,13 +264,14 @@ class Evidence:
         self, features: Floats | Features, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
     ) -> dict[str, Tables]:
         """Predict all outcomes of other cases by models of the whole log, `(N',u),(N',A,L)->`; nothing is corrected."""
-        p, q, cases = self.problem, [], read_by_models(features, self.coding)
+        p, q, made = self.problem, [], model()
+        x, cases = readable(made, self.features), readable(made, read_by_models(features, self.coding))
         for m, _ in enumerate(p.learned):
             q.append(np.zeros((len(features), len(p.actions))))
             with Work(f"fitting the models of {p.learned[m]}", "action") as work:
                 for a in work.each(self._needed(m, ()).tolist()):
                     seen = self.actions == a
-                    own = predicted(model, self.features[seen], self.outcomes[seen, m], cases)
+                    own = predicted(model, x[seen], self.outcomes[seen, m], cases)
                     q[m][:, a] = np.clip(own, p.low[m], p.high[m])
         return self._tables(q, q, known)
 

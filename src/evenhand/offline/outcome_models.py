@@ -15,7 +15,8 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.logs.units import Features
+from evenhand.logs.units import Columns, Features
+from evenhand.models.sklearn import needs_two_values, selects_by_name
 from evenhand.offline.sparse_rows import SparseRows, is_sparse, sparse_ridge
 
 _OF_SUMS = ("fit", "predict", "fit_sums")
@@ -137,11 +138,12 @@ def predicted(
     >>> predicted(LogisticRegression, x, np.array([0.0, 0.0, 0.0, 1.0]), x[:1]).round(2).tolist()
     [0.25]
     """
-    made = model()
+    made, count = model(), cases.shape[0]
     regresses = _regresses(made)
+    if regresses and needs_two_values(made) and (y == y[0]).all():
+        return np.full(count, float(y[0]))
     if isinstance(made, Classifier) and not regresses:
         return _expected(made, x, y, cases[:], weights)
-    count = cases.shape[0]
     fitted = _fitted(made, x, y, weights)
     if not regresses and len(getattr(fitted, "classes_", ())):
         raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
@@ -222,6 +224,11 @@ def _expected(model: Any, x: Floats, y: Floats, cases: Floats, weights: Floats |
     return np.asarray(shares @ classes.astype(float))
 
 
+def readable(model: object, x: Floats | Features | SparseRows) -> Any:
+    """Return the features of rows as a model reads them: by name, as the log has them, where it selects columns."""
+    return Columns(x) if isinstance(x, Features) and selects_by_name(model) else x
+
+
 class FoldModels(Protocol):
     """Models of an outcome, each without some folds."""
 
@@ -270,6 +277,7 @@ class _ByRows:
     def _without(self, folds: list[int]) -> list[Floats]:
         x, actions, y, members, model, only, weights = self._asked
         out = np.concatenate([members[k] for k in folds])
+        x = readable(model(), x)
         kept, cases, found = np.ones(len(y), bool), x[out], np.zeros((len(out), len(only)))
         kept[out] = False
         for i, a in enumerate(only.tolist()):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.choices.base import Choice, behind
+from evenhand.choices.base import Choice, Offer, behind, known_lotteries
 from evenhand.core.records import Context, Decision
 from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats
@@ -83,7 +83,8 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     worth, units = ask.net_worth(state, context, d), UnitBooks(problem)
     capped = context.offered & ~units.allow(state.units, context, d.time, int(d.id[0])).offered
     forbidden = capped[min(replica, len(capped) - 1)]
-    playable = ask.offer(state, context, late=bool(d.counted[replica])).playable  # where it was played, it was offered
+    offer = ask.offer(state, context, late=bool(d.counted[replica]))  # where it was played, it was offered
+    playable, offered = offer.playable, context.offered[min(replica, len(context.offered) - 1)]
     prices = [
         f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
     ]
@@ -97,8 +98,8 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
         if len(groups) == 1 and i in groups[0]:
             lines.append(f"  the case is in {grouping} = {group}")
     for cap, used in units.uses(state.units, context, d, replica):
-        within = f"{amount(cap.within)}{'' if problem.clock.since is None else ' days'}"
-        lines.append(f"  a cap of this unit: {amount(used)} of {amount(cap.at_most)} {cap.outcome} within {within}")
+        of = f"{amount(cap.at_most)} {cap.outcome} within {units.length(cap.within)}"
+        lines.append(f"  a cap of this unit: {amount(used)} of {of}")
     played = d.plays[replica].tolist()
     order = [a for a in played if a >= 0] + [a for a in range(worth.shape[1]) if a not in played]
     named, selects = len(problem.actions) == worth.shape[1], getattr(ask.model, "selects", False)
@@ -106,7 +107,11 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
     candidates = []
     for a in order if len(order) > _MOST else sorted(order):
         name = names[a]
-        note = "" if playable[replica, a] else "  masked: not offered, or its worst case does not fit"
+        note = (
+            ""
+            if playable[replica, a]
+            else f"  masked: {_misfit(ask, offer, replica, a) if offered[a] else 'not offered'}"
+        )
         if forbidden[a]:
             note = "  masked: a cap forbids it"
         note = "  withdrawn" if name in problem.withdrawn else note
@@ -128,12 +133,20 @@ def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context
         fits = playable[replica] & ~forbidden
         lines += _best_candidate(worth[replica], fits, names, d, replica) if not selects else []
         drew = "drew this round, whatever candidates are worth" if d.forced[replica] == 1 else "left this round to it"
-        lines.append(f"  a lottery for a holdout or a floor stood before it, and {drew}")
+        lines.append(f"  a lottery for {known_lotteries(choice) or 'a share of rounds'} stood before it, and {drew}")
     elif d.forced[replica] == 1:
         lines.append("  at random, as in a warm-up: the choice did not look at the values")
     if d.counted[replica] == 1 and _is_late(problem, context, float(d.time[replica])):
         lines.append("  after the horizon: as the last round, with what was left of hard limits")
     return "\n".join(lines)
+
+
+def _misfit(ask: Questions, offer: Offer, replica: int, a: int) -> str:
+    """Say why an offered candidate may not be played."""
+    worst = offer.worst[min(replica, len(offer.worst) - 1), a]
+    names = [name for _, limits in ask.can.limits for name in limits.rows.names]
+    full = [name for name, z, left in zip(names, worst, offer.left[replica], strict=True) if z > left]
+    return f"its worst case does not fit {', '.join(full)}" if full else "the run is over"
 
 
 def _best_candidate(worth: Floats, playable: Bools, names: Sequence[str], d: Decision, replica: int) -> Iterator[str]:

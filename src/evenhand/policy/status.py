@@ -18,8 +18,9 @@ from evenhand.models.base import Model, Note
 from evenhand.planning.profile import ProfileState
 from evenhand.policy.books import ReplicaSums
 from evenhand.policy.queries import Abilities, pace_books
-from evenhand.policy.standings import Comparison, Standing, compare_holdout, credits_left, distinct_labels, standings
+from evenhand.policy.standings import Comparison, Standing, compare_holdout, credits_left, standings
 from evenhand.policy.state import PolicyState
+from evenhand.policy.units import UnitBooks, UnitUse
 from evenhand.problem.constraints import Constraint, Statement
 from evenhand.problem.problem import Problem
 
@@ -107,6 +108,7 @@ class Status:
     credits: Mapping[str, float] = field(default_factory=dict)  # what is left of them, by constraint with one
     traffic: tuple[CasePeriod, ...] = ()  # the latest periods of a stated forecast, at most 14
     profile: ProfileState | None = field(default=None, compare=False)  # how cases divide over time, where it is learned
+    unit: UnitUse | None = None  # of a problem with units: its caps and the actions that it keeps
     notes: tuple[Note, ...] = ()  # what the model says of itself
     life: str = ""  # of a campaign that does not decide: who paused or ended it, when and why
 
@@ -146,6 +148,7 @@ class Status:
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
         rows += [("traffic", z.start, f"{z.came:,.0f} cases of {z.expected:,.0f} expected") for z in self.traffic[-2:]]
         rows += [("credit", name, f"{amount(left)} left") for name, left in self.credits.items()]
+        rows += [] if self.unit is None else [("unit", name, said) for name, said in self.unit.lines]
         rows += [("holdout", c.name, c.text) for c in self.held_out.values()]
         rows += [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
         return rows + [("alarm" if note.alarm else "model", "", note.text) for note in self.notes]
@@ -168,6 +171,12 @@ class Status:
             lines.append({"what": "constraint", "name": n, "value": s.value, "limit": s.limit})
         lines += [{"what": "traffic", "name": z.start, "value": z.came, "expected": z.expected} for z in self.traffic]
         lines += [{"what": "credit", "name": n, "left": x} for n, x in self.credits.items()]
+        if self.unit is not None:
+            lines.append({"what": "unit", "name": self.unit.name, "value": self.unit.known})
+            lines += [
+                {"what": "cap", "name": c.outcome, "value": c.reached, "limit": c.at_most} for c in self.unit.caps
+            ]
+            lines += [{"what": "kept", "name": self.unit.name, "value": self.unit.kept}] if self.unit.sticky else []
         lines += [{"what": "holdout", "name": c.name, "value": c.difference} for c in self.held_out.values()]
         lines += [{"what": "price", "name": n, "value": x} for n, x in self.prices.items()]
         return pd.DataFrame(lines)
@@ -240,8 +249,7 @@ def accounts(run: ReplicaSums, hard: list[Limit]) -> dict[str, Account]:
     """Return the accounts of the constraints that spend; `hard` has those that are kept hard."""
     spending = [s for s in run.problem.stated if s.spends]
     kept = [next((row for row in hard if row.constraint is s.constraint), None) for s in spending]
-    found = [_account(s, run, row) for s, row in zip(spending, kept, strict=True)]
-    return dict(zip(distinct_labels(a.name for a in found), found, strict=True))
+    return {s.rows.names[0]: _account(s, run, row) for s, row in zip(spending, kept, strict=True)}
 
 
 def _account(stated: Statement, run: ReplicaSums, kept: Limit | None) -> Account:
@@ -334,6 +342,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},
         traffic=case_periods(problem, can, state, replica),
         profile=None if books is None or books[1].profile is None else books[1].profile.of(replica),
+        unit=UnitBooks(problem).use(state.units, replica),
         notes=said,
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context, Decision
+from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.problem import Problem
 from evenhand.problem.unit import Cap
@@ -36,6 +37,7 @@ class UnitState:
     kept: Ints  # (R, E) by how many later decisions
     chance: Floats  # (R, E) of that action when it was drawn, -1 where it is unknown
     gone: Floats  # (R,) the latest time of an entry that was dropped
+    counts: Ints  # (R, 2+C) decisions; those that kept an action; and those with a cap that forbade an action
 
 
 class PolicyLuck(Protocol):
@@ -51,6 +53,41 @@ class Keep(NamedTuple):
 
     actions: Ints  # (R,) -1 for none
     chances: Floats  # (R,) with which they were drawn, NaN where it is unknown
+
+
+@dataclass(frozen=True)
+class CapUse:
+    """A cap, with the decisions for which it forbade an action."""
+
+    outcome: str
+    at_most: float
+    within: str
+    reached: int
+
+
+@dataclass(frozen=True)
+class UnitUse:
+    """What a policy knows of units: how many it remembers, how often caps were reached and actions kept."""
+
+    name: str
+    known: int  # within the longest window before the latest decision that counts there
+    decisions: int
+    caps: tuple[CapUse, ...]
+    sticky: str  # for how long an action is kept, "" for not at all
+    kept: int  # decisions that kept the action of an earlier one
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """Names and texts, a line for the units, every cap, and kept actions."""
+        caps = [
+            (
+                z.outcome,
+                f"at most {z.at_most:g} in {z.within}: reached in {z.reached:,} of {self.decisions:,} decisions",
+            )
+            for z in self.caps
+        ]
+        kept = [("kept", f"for {self.sticky}: {self.kept:,} of {self.decisions:,} decisions kept an action")]
+        return [(self.name, f"{self.known:,} known"), *caps, *(kept if self.sticky else [])]
 
 
 class Windows(NamedTuple):
@@ -166,6 +203,25 @@ class UnitBooks:
             number, now = list(self._of_case(context, d.time))[r]
             yield from zip(unit.caps, _used(state, r, number, now, w.within, int(d.id[0])), strict=True)
 
+    def length(self, window: float) -> str:
+        """The length of a window of time in words."""
+        problem = self.problem
+        of = "rounds" if problem.until is None else "units of time"
+        return f"{amount(window)} {of if problem.clock.since is None else 'days'}"
+
+    def use(self, state: UnitState | None, replica: int) -> UnitUse | None:
+        """Count the units that are known, and the decisions that caps and kept actions decided; None without units."""
+        w, unit = self._windows, self.problem.unit
+        if state is None or w is None or unit is None:
+            return None
+        times = state.time[replica, : state.entries[replica]]
+        latest = state.slots[replica][state.slots[replica] >= 0]
+        known = int((times[latest] > times.max(initial=-math.inf) - w.longest).sum())
+        decisions, kept, *reached = state.counts[replica].tolist()
+        caps = (CapUse(c.outcome, c.at_most, self.length(c.within), n) for c, n in zip(unit.caps, reached, strict=True))
+        sticky = "" if unit.sticky is None else self.length(unit.sticky)
+        return UnitUse(unit.name, known, decisions, tuple(caps), sticky, kept)
+
     def keep(self, state: UnitState | None, context: Context, playable: Bools, t: Floats) -> Keep | None:
         """Return the actions that units keep and that may be played, to which `playable` is restricted in place.
 
@@ -231,12 +287,19 @@ class UnitBooks:
             play = int(d.plays[r, 0])
             if d.counted[r] == 0.0 or play < 0:
                 continue
+            state.counts[r, 0] += 1
+            masked = ~context.offered[min(r, len(context.offered) - 1)]
+            if w.places and masked.any():
+                amounts = context.known[min(r, len(context.known) - 1)][:, w.places][masked]
+                beyond = amounts + _used(state, r, number, now, w.within, -1) > w.at_most
+                state.counts[r, 2:] += ((amounts > 0.0) & beyond).any(0)
             keeps = w.sticky > 0.0
             if keeps:
                 source = _source(state, r, number, now - w.sticky)
                 keeps = source < 0 or state.action[r, source] != play
                 if not keeps:
                     state.kept[r, source] += 1
+                    state.counts[r, 1] += 1
             amounts = np.maximum(d.known[r, 0, w.places], 0.0)  # a refund would end sooner than what it makes room for
             if not keeps and not (amounts > 0.0).any():
                 continue
@@ -268,7 +331,7 @@ class UnitBooks:
         alive = (state.time > (now - self._windows.longest)[:, None]) & (np.arange(size) < state.entries[:, None])
         count = alive.sum(1)
         other = self._empty(len(alive), size if 2 * int(count.max()) <= size else 2 * size)
-        other.entries[:] = count
+        other.entries[:], other.counts[:] = count, state.counts
         dropped = ~alive & (np.arange(size) < state.entries[:, None])
         other.gone[:] = np.maximum(state.gone, np.where(dropped, state.time, -np.inf).max(1))
         for name in ("unit", "number", "time", "amounts", "action", "kept", "chance"):
@@ -295,6 +358,7 @@ class UnitBooks:
             kept=np.zeros(keeps, np.int32),
             chance=np.ones(keeps),
             gone=np.full(n_replicas, -math.inf),
+            counts=np.zeros((n_replicas, 2 + len(w.places)), np.int64),
         )
 
     def _of_case(self, context: Context, t: Floats) -> Iterator[tuple[int, float]]:

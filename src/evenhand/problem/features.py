@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import suggestion
@@ -17,6 +18,7 @@ from evenhand.core.validate import number
 from evenhand.problem.hashing import Hashing, bucket, check_columns, is_hashed, level_text, reads
 from evenhand.problem.packing import Packing, table
 
+_DIGITS = 12  # of values that are computed from their numbers: the others are rounding
 _EXACT = 2**53  # up to which all integers are doubles
 
 
@@ -38,6 +40,14 @@ class Feature(Protocol):
         Raises:
             InvalidInput: a value that the feature cannot have.
         """
+
+
+@runtime_checkable
+class Decodes(Protocol):
+    """A feature whose values follow from their numbers."""
+
+    def decode(self, numbers: Floats) -> Any:
+        """Return the values that have some numbers, `(N,units)->(N)`."""
 
 
 @runtime_checkable
@@ -114,6 +124,15 @@ class Numeric:
         x = np.where(x < self.low, self.low, np.where(x > self.high, self.high, x))
         with np.errstate(over="ignore"):  # as without arrays
             return np.asarray(2.0 * (x - self.low) / (self.high - self.low) - 1.0)
+
+    def decode(self, numbers: Floats) -> Floats:
+        """Return the values that have some numbers, to 12 digits, `(N,1)->(N)`.
+
+        >>> Numeric("age", 18, 80).decode(np.array([Numeric("age", 18, 80).encode(44)])).tolist()
+        [44.0]
+        """
+        digits = _DIGITS - math.ceil(math.log10(max(abs(self.low), abs(self.high))))
+        return np.round(self.low + (numbers[:, 0] + 1.0) / 2.0 * (self.high - self.low), digits)
 
     def outside(self, value: Any) -> bool:
         """Return whether a number counts as the nearest end of the range."""
@@ -195,6 +214,14 @@ class Categorical:
             value = self.other
         return tuple([1.0 if value == level else 0.0 for level in self.levels[1:]])
 
+    def decode(self, numbers: Floats) -> NDArray[np.object_]:
+        """Return the levels that have some numbers, `(N,levels - 1)->(N)`.
+
+        >>> Categorical("town", ("n", "s", "e")).decode(np.array([[0.0, 0.0], [0.0, 1.0]])).tolist()
+        ['n', 'e']
+        """
+        return np.array(self.levels, object)[np.where(numbers.any(1), 1 + numbers.argmax(1), 0)]
+
     def outside(self, value: Any) -> bool:
         """Return whether a text counts as `other`."""
         return value not in self.levels
@@ -234,6 +261,26 @@ def encode_all(
         numbers[:, at : at + size] = _column(feature, size, values)
         at += size
     return numbers
+
+
+def decode(features: tuple[Feature, ...], numbers: Floats) -> dict[str, Any]:
+    """Return the values of features by name from an intercept and their numbers, `(N,n)->`.
+
+    A feature of your own without `decode` has a column for each of its units.
+
+    >>> decode((Numeric("age", 20, 60), Categorical("channel", ("web", "phone"))), np.array([[1.0, 0.5, 1.0]]))
+    {'age': array([50.]), 'channel': array(['phone'], dtype=object)}
+    """
+    found, at = dict[str, Any](), 1
+    for feature in features:
+        names = feature.units
+        own = numbers[:, at : at + len(names)]
+        columns = (
+            {feature.name: feature.decode(own)} if isinstance(feature, Decodes) else zip(names, own.T, strict=True)
+        )
+        found |= columns
+        at += len(names)
+    return found
 
 
 def _column(feature: Feature, size: int, values: list[object]) -> Floats:

@@ -22,7 +22,7 @@ from evenhand.objectives import Linear, Objective
 from evenhand.problem.checks import Edges, check_names, edges_of
 from evenhand.problem.clock import Clock, Time, earliest
 from evenhand.problem.constraints.base import Constraint, parts_in
-from evenhand.problem.constraints.statements import Demands, Statement, state
+from evenhand.problem.constraints.statements import Demands, Statement, state_all
 from evenhand.problem.descriptions import Actions
 from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
@@ -407,7 +407,7 @@ class Problem:
         >>> [(s.rows.names, s.total) for s in Court(horizon=1000).problem.stated][0]
         (('ride',), 50.0)
         """
-        return tuple(state(self, c) for c in self.subject_to)
+        return state_all(self, self.subject_to)
 
     @cached_property
     def demands(self) -> Demands:

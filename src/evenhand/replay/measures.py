@@ -50,7 +50,7 @@ def measure(stated: Statement, span: str) -> str:
 
 def title(stated: Statement) -> str:
     """Return the measured quantity of each span, in words."""
-    name = stated.constraint.label if averages(stated) else stated.outcome
+    name = stated.label if averages(stated) else stated.rows.names[0] if stated.period else stated.outcome
     return f"{name} in each span{'' if averages(stated) else _least(stated)}"
 
 

@@ -128,7 +128,7 @@ def measures_of(run: Course) -> list[Quantity]:
 
 def _constraint(s: Statement) -> Quantity:
     c = s.constraint
-    return Quantity(c.label, lambda run: run.measure(c), c.worst, s.limit, s.spends, s)
+    return Quantity(s.label, lambda run: run.measure(c), c.worst, s.limit, s.spends, s)
 
 
 def _late(q: Quantity, truth: bool) -> list[Quantity]:

@@ -318,7 +318,7 @@ def _read(problem: Problem, sample: TruthSample) -> Truth:
     wanted = [problem.objective.outcomes, *(r.outcomes for r in problem.demands.regions)]
     needed = [constrained, *(select(problem, tuple(names)) for names in wanted)]
     rows, outcomes, *followed = (expected_rows(r, sample.cases, sample.shares, sample.truth) for r in needed)
-    labels = tuple(per_row(problem.stated, lambda s: s.constraint.label))
+    labels = tuple(per_row(problem.stated, lambda s: s.label))
     return Truth(outcomes, rows, sample.offered, problem.n_plays, tuple(followed), labels)
 
 

@@ -115,7 +115,7 @@ def by_span(problem: Problem, truth: Truth, time: Floats) -> tuple[Truth, Floats
         else:
             rows.append(own)
             bounds.append(s.bound * problem.horizon / cases if s.spends else s.bound)
-        labels += [s.constraint.label] * len(bounds[-1])
+        labels += [s.label] * len(bounds[-1])
     return truth._replace(rows=np.concatenate(rows, 2), labels=tuple(labels)), np.concatenate(bounds)
 
 

@@ -194,7 +194,7 @@ class Theory:
 
     def settings(self) -> Iterator[TheoryNumber]:
         """Yield all numbers with those of recipes: max_price of hedged prices, and steps and margins of `pgd`."""
-        problem, labels = self.problem, [s.constraint.label for s in self.problem.stated]
+        problem, labels = self.problem, [s.label for s in self.problem.stated]
         terms = Terms(problem)
         worth, usual = problem.n_plays * terms.worth, terms.margin.tolist()
         highest = [worth / s.limit if s.spends else None for s in problem.stated]
@@ -398,7 +398,7 @@ def _few_plays(problem: Problem, binds: Bools, least: float | None) -> Iterator[
     """
     stated = problem.stated
     if least is not None and (len(stated) != 1 or not stated[0].spends):
-        raise InvalidInput("least", "a single budget, if it is stated", [s.constraint.label for s in stated])
+        raise InvalidInput("least", "a single budget, if it is stated", [s.label for s in stated])
     for i, s in enumerate(stated):
         low, high = (z.max(1) for z in reach(problem, s.rows))
         if not s.spends or high.min() > 0.0 or low.min() < 0.0:

@@ -31,12 +31,12 @@ def test_workers_of_a_campaign_share_the_budgets_of_groups_and_pages_show_them(t
     assert other.action == "call"
     accounts = two.status().accounts
     assert eh.live.open_campaign(store, "calls", file).status().accounts == accounts
-    assert list(accounts) == ["cost tier=free", "cost tier=pro", "cost tier=free (2)"]
+    assert list(accounts) == ["cost tier=free in all", "cost tier=pro", "cost tier=free per 100 rounds"]
     assert [z.left for z in accounts.values()] == [1.0, 9.0, 2.0]
-    assert "cost tier=free: 0 of 2 left" in two.explain(other.id)
+    assert "cost tier=free per 100 rounds: 0 of 2 left" in two.explain(other.id)
     shown = render_file(one)
-    assert all(name in shown for name in ("cost tier=pro", "cost tier=free (2)"))
-    assert {"cost tier=free", "cost tier=pro"} <= set(json.loads(json.dumps(one.report()))["budgets"])
+    assert all(name in shown for name in ("cost tier=pro", "cost tier=free per 100 rounds"))
+    assert {"cost tier=free in all", "cost tier=pro"} <= set(json.loads(json.dumps(one.report()))["budgets"])
     file.write_text(FILE.replace("pro = 10", "pro = 1"))
     eh.live.switch_campaign(store, "calls", file, by="Ada", why="fewer calls")
     assert one.decide({"age": 31, "tier": "pro"}, key="last", offered=["call"]).action is None

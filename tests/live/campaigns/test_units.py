@@ -1,6 +1,7 @@
 """Caps and kept actions of customers in a campaign: over a restart, a switch and an audit, as counted by hand."""
 
 import contextlib
+import json
 from collections import defaultdict
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.audits import audit
+from evenhand.live.dashboard.page import render_file
+from evenhand.live.dashboard.tally import Tally
 from evenhand.live.fold.column_encoder import Text, of_file
+from evenhand.live.http.metrics import campaign_metrics
 from evenhand.live.log.events import Conflict
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.campaigns.test_audit import Clock
@@ -83,6 +87,18 @@ def test_caps_hold_over_restarts_and_switches_and_audits_find_the_same_decisions
         if i == 300:
             file.write_text(FILE.replace("total = 12", "total = 11"))
             eh.live.switch_campaign(store, "letters", file)
+    use, tally = campaign.status().unit, Tally(campaign)
+    tally.update()
+    families = {z.name: z for z in campaign_metrics(campaign, campaign.status(), tally, 0)}
+    counts = [use.known, *(z.reached for z in use.caps), use.kept]
+    assert min(counts) > 5
+    names = ("evenhand_units", "evenhand_caps_reached", "evenhand_kept_actions")
+    assert [z.value for name in names for z in families[name].samples] == counts
+    assert families[names[1]].samples[0].labels == {"cap": "letter in 7 days"}
+    page = render_file(campaign)
+    for text in (f"{use.known} units are known", "letter at most 3 in 7 days: reached", "action kept for 14 days"):
+        assert text in page
+    assert json.loads(json.dumps(campaign.report()))["unit"]["kept"] == use.kept
     first, second = (of_file(Text("letters.toml", text)) for text in (FILE, file.read_text()))
     found = audit(store, "letters", [first.policy, second.policy], encoders=[first.coded, second.coded])
     assert (found.decisions, found.differing, found.unknown) == (500, 0, 0)

@@ -6,7 +6,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.live.dashboard.page import head_tiles
+from evenhand.live.dashboard.page import head_line, head_tiles
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.dashboard.test_contrast import readings
@@ -83,6 +83,14 @@ def test_a_daily_budget_that_is_lowered_below_what_today_used_says_so(calls):
     calls.now[0] += DAY
     assert calls.call().action == "call"
     assert calls.alarms() == []
+
+
+def test_the_head_says_how_long_after_the_stated_start_a_campaign_began(calls, tmp_path):
+    assert ", began 2026-11-24 12:00:00 UTC" in head_line(readings(calls.campaign))
+    assert "after" not in head_line(readings(calls.campaign))
+    late = Calls(tmp_path, PER_DAY.replace("2026-11-24", "2026-11-04"))
+    told = ", began 2026-11-24 12:00:00 UTC, 20 days after 2026-11-04, of which nothing was spent"
+    assert told in head_line(readings(late.campaign))
 
 
 def test_the_command_says_so_as_well(tmp_path, capsys):

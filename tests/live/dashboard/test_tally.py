@@ -56,12 +56,12 @@ def test_two_budgets_of_one_outcome_have_a_course_each():
     campaign = worked(rounds=60, problem=replace(MAIL, subject_to=(*MAIL.subject_to[:2], soft)))
     tally, status = Tally(campaign), campaign.status()
     tally.update()
-    hard, arrived = (status.accounts[name] for name in ("cents", "cents (2)"))
+    hard, arrived = (status.accounts[name] for name in ("cents in all", "cents in all, soft"))
     assert hard.spent > arrived.spent > 0
-    assert math.isclose(tally.spent("cents")[-1], hard.spent)
-    assert math.isclose(tally.spent("cents (2)")[-1], arrived.spent)
+    assert math.isclose(tally.spent("cents in all")[-1], hard.spent)
+    assert math.isclose(tally.spent("cents in all, soft")[-1], arrived.spent)
     drawn = [card.title for card in budgets(Readings(campaign, status, tally, linked=False)).cards]
-    assert drawn == ["cents", "minutes", "cents (2)"]
+    assert drawn == ["cents in all", "minutes", "cents in all, soft"]
 
 
 def test_reading_on_is_the_same_as_reading_all(monkeypatch):

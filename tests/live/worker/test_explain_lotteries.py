@@ -8,8 +8,8 @@ from evenhand.choices import EpsilonGreedy, Floored, HeldOut, InverseGap, Staged
 from evenhand.choices.base import Offer, Worth, behind
 from tests.live.http_campaign import CASE, SHOP
 
-PASSED = "; a lottery for a holdout or a floor stood before it, and left this round to it"
-DREW = "; a lottery for a holdout or a floor stood before it, and drew this round, regardless of what actions are worth"
+STOOD = "; a lottery for a holdout or a floor of probabilities stood before it, and "
+PASSED, DREW = STOOD + "left this round to it", STOOD + "drew this round, regardless of what actions are worth"
 
 
 def decided(**options):
@@ -21,8 +21,15 @@ def decided(**options):
     return campaign, found
 
 
-@pytest.mark.parametrize("options", [{"holdout": 0.2}, {"explore": 0.08}, {"holdout": 0.1, "explore": 0.05}])
-def test_decisions_say_what_was_wanted_and_whether_a_lottery_drew_them(options):
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"holdout": 0.2}, "a holdout"),
+        ({"explore": 0.08}, "a floor of probabilities"),
+        ({"holdout": 0.1, "explore": 0.05}, "a holdout or a floor of probabilities"),
+    ],
+)
+def test_decisions_say_what_was_wanted_and_whether_a_lottery_drew_them(options, named):
     campaign, found = decided(**options)
     drew = [one for one in found if one.explanation.endswith(DREW)]
     left = [one for one in found if one.explanation == "worth most at present" + PASSED]
@@ -36,7 +43,7 @@ def test_decisions_say_what_was_wanted_and_whether_a_lottery_drew_them(options):
         assert one.action == wanted or one.probability < 0.5
     said = campaign.explain(drew[-1].id)
     assert "is worth most of what may be played" in said
-    assert said.endswith("stood before it, and drew this round, whatever candidates are worth")
+    assert said.endswith(f"  a lottery for {named} stood before it, and drew this round, whatever candidates are worth")
     assert campaign.explain(left[-1].id).endswith("stood before it, and left this round to it")
 
 

@@ -115,7 +115,10 @@ def head_line(now: Readings) -> str:
     uncounted = (
         f"; {count(lost, 'decision')} in segments not counted, as this policy counts in another way" if lost else ""
     )
-    return f"{now.campaign.policy.name}, began {moment(began(now.campaign))} UTC{latest}{restores}{uncounted}"
+    at, clock = began(now.campaign), now.campaign.policy.problem.clock
+    before = clock.of_micros(at) or 0.0
+    late = f", {before:,.0f} days after {clock.format(0.0)}, of which nothing was spent" if before >= 1.0 else ""
+    return f"{now.campaign.policy.name}, began {moment(at)} UTC{late}{latest}{restores}{uncounted}"
 
 
 def head_tiles(now: Readings, alarms: Sequence[str]) -> list[Tile]:

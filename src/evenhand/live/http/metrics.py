@@ -31,6 +31,7 @@ from evenhand.live.http.places import OTHER, Place
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.log.store import SizedStore
 from evenhand.policy.status import Status
+from evenhand.policy.units import UnitUse
 from evenhand.version import __version__
 
 ENDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # of the histogram, in seconds
@@ -176,6 +177,7 @@ def campaign_metrics(campaign: CampaignView, status: Status, tally: Tally, queue
     left_now = [({"budget": name}, a.left_now) for name, a in accounts if a.left_now is not None]
     text = "Of each budget by spans of time: left in those of the latest decision."
     yield _family("budget_left_now", text, left_now)
+    yield from _unit(status.unit)
     averages = [({"outcome": name}, x) for name, x in status.averages.items() if not math.isnan(x)]
     yield _family("average", "Averages of outcomes per round.", averages)
     plays = [({"action": name}, tally.played[name]) for name in campaign.policy.problem.actions]
@@ -190,6 +192,15 @@ def campaign_metrics(campaign: CampaignView, status: Status, tally: Tally, queue
     yield _one("unlearned_seconds", text, _seconds_since(lags.unlearned_since))
     if isinstance(campaign.store, SizedStore):
         yield _one("store_bytes", "Size of the store, which campaigns may share.", campaign.store.size())
+
+
+def _unit(use: UnitUse | None) -> Iterator[Metric]:
+    """Yield counts of units, their caps and the actions that they keep; none without units."""
+    if use is not None:
+        yield _one("units", "Units that are known, such as customers.", use.known)
+        reached = [({"cap": f"{z.outcome} in {z.within}"}, z.reached) for z in use.caps]
+        yield _family("caps_reached_total", "Decisions for which a cap forbade an action.", reached, "counter")
+        yield _one("kept_actions_total", "Decisions that kept the action of their unit.", use.kept, "counter")
 
 
 def _seconds_since(microseconds: int | None) -> float:

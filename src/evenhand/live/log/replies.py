@@ -98,4 +98,4 @@ def _explanation(body: Mapping[str, Any], actions: Sequence[str]) -> str:
         return found + fits + late
     drawn = "drew this round, regardless of what actions are worth" if body["f"] else "left this round to it"
     most = f"{actions[body['h']]!r} is worth most at present" if body["f"] else "worth most at present"
-    return f"{most}{fits}; a lottery for a holdout or a floor stood before it, and {drawn}{late}"
+    return f"{most}{fits}; a lottery for a holdout or a floor of probabilities stood before it, and {drawn}{late}"

@@ -88,7 +88,7 @@ def stated(problem: Problem, source: Source) -> Stated:
     for s in p.stated:
         if s.region is not None or s.spans is not None or s.credit is not None:
             expected = "limits on averages of all contexts; none by spans of time, of curved sets, or with a credit"
-            raise InvalidInput("problem.subject_to", expected, s.constraint.label)
+            raise InvalidInput("problem.subject_to", expected, s.label)
     rows, bound = p.demands.rows, p.demands.bound
     for grouping in sorted(set(rows.grouping[rows.grouping >= 0].tolist())):
         if p.by_action[grouping]:
@@ -107,7 +107,7 @@ def stated(problem: Problem, source: Source) -> Stated:
             columns = f"what is predicted of {o!r}: an array, or columns such as {f'{o}_{actions[0]}'!r}"
             raise InvalidInput("contexts", columns, f"names such as {source.names[:5]}")
     groups = [p.groups[g] for g in sorted(set(rows.grouping[rows.grouping >= 0].tolist()))]
-    labels = per_row(p.stated, lambda s: s.constraint.label)
+    labels = per_row(p.stated, lambda s: s.label)
     return Stated(
         problem=p,
         rows=rows,

@@ -73,7 +73,7 @@ def use_of(problem: Problem, name: str, tables: Mapping[str, Tables], groups: Ma
 def label_of(s: Statement) -> str:
     """The demand in words, per case."""
     side = "at most" if s.constraint.worst == "high" else "at least"
-    label = s.constraint.label.removesuffix(f", {side}").replace(" per round", " per case")
+    label = s.label.removesuffix(f", {side}").replace(" per round", " per case")
     return f"{label}, {side} {amount(s.limit, 6)}"
 
 

@@ -82,6 +82,14 @@ class Spanning(Constraint, Protocol):
 
 
 @runtime_checkable
+class Periodic(Constraint, Protocol):
+    """A constraint that says in which periods it holds: a name for one of several on the same sum."""
+
+    def period(self, problem: Declarations) -> str:
+        """The period in words, such as "per day"."""
+
+
+@runtime_checkable
 class Divided(Constraint, Protocol):
     """A constraint that may stand for several, such as one for each group: a problem has these in its place."""
 
@@ -201,6 +209,11 @@ def as_curved(constraint: Constraint) -> Curved | None:
 def spans_in(constraint: Constraint, problem: Declarations) -> Spans | None:
     """Return the spans of time of a constraint, None if it has none."""
     return constraint.spans(problem) if isinstance(constraint, Spanning) else None
+
+
+def period_in(constraint: Constraint, problem: Declarations) -> str:
+    """Return the periods in which a constraint holds in words, "" if it does not say so."""
+    return constraint.period(problem) if isinstance(constraint, Periodic) else ""
 
 
 def credit_in(constraint: Constraint, problem: Declarations) -> Credit | None:

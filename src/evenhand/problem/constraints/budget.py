@@ -106,6 +106,24 @@ class Budget:
     def label(self) -> str:
         return f"{self.outcome} per round"
 
+    def period(self, problem: Declarations) -> str:
+        """The period of the total in words, and whether it is soft: a name for one of several on the same sum.
+
+        >>> from evenhand.environments import Court
+        >>> [z.period(Court().problem) for z in (Budget("ride", total=5), Budget("ride", total=5, per=30, window=2))]
+        ['in all', 'in 60 rounds']
+        """
+        return f"{self._every('rounds' if problem.clock.since is None else 'days')}{', soft' * (self.hard is False)}"
+
+    def _every(self, unit: str) -> str:
+        if isinstance(self.total, Sequence):
+            return "in own spans"
+        if self.per is None:
+            return "in all"
+        if not isinstance(self.per, str):
+            return f"{'per' if self.window == 1 else 'in'} {self.window * self.per:g} {unit}"
+        return f"per {self.per}" if self.window == 1 else f"in {self.window} {self.per}s"
+
     @property
     def groups(self) -> tuple[str, ...]:
         """The groups that totals or rates name; none where they are the same for all groups, or for everybody."""

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
-from evenhand.problem.constraints.base import Constraint, Credit, as_curved, credit_in, one_outcome, relative, spans_in
+from evenhand.problem.constraints.base import (
+    Constraint,
+    Credit,
+    as_curved,
+    credit_in,
+    one_outcome,
+    period_in,
+    relative,
+    spans_in,
+)
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select, stack
@@ -44,10 +54,16 @@ class Statement:
     region: Region | None  # the part of that set that no rows describe, None also where outcomes cannot leave it
     spans: Spans | None  # of time, with an allowance each; None if there is one total over the horizon
     credit: Credit | None  # the limit that it states itself, beside its total and its spans
+    period: str = ""  # in words, where several budgets are on the same sum
 
     @property
     def spends(self) -> bool:
         return bool(self.constraint.spends)
+
+    @property
+    def label(self) -> str:
+        """What is measured, in words that no other budget on the same sum has."""
+        return f"{self.constraint.label} ({self.period})" if self.period else self.constraint.label
 
     def per(self, run: Sums) -> Floats | None:
         """The sum that is measured per unit of, at every point of a run, `->(G,R)`; None for rounds."""
@@ -133,6 +149,23 @@ def state(problem: Declarations, constraint: Constraint) -> Statement:
         spans=spans,
         credit=credit_in(constraint, problem),
     )
+
+
+def state_all(problem: Declarations, constraints: Iterable[Constraint]) -> tuple[Statement, ...]:
+    """Read all constraints of a problem; several budgets on the same sum get names by their periods."""
+    stated = [state(problem, c) for c in constraints]
+    names = Counter(s.rows.names for s in stated if s.spends)
+    found, seen = list[Statement](), Counter[tuple[str, ...]]()
+    for s in stated:
+        if s.spends and names[s.rows.names] > 1:
+            period = period_in(s.constraint, problem)
+            seen[(*s.rows.names, period)] += 1
+            number = seen[(*s.rows.names, period)]
+            period = f"{period} ({number})".strip() if number > 1 else period
+            rows = replace(s.rows, names=tuple(f"{name} {period}".strip() for name in s.rows.names))
+            s = replace(s, rows=rows, period=period)
+        found.append(s)
+    return tuple(found)
 
 
 def _amounts(constraint: Constraint, horizon: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The section on cases: how many came, and values that are out of range."""
+"""The section on cases: how many came, whom they are about, and values that are out of range."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.view import Card, Key, Section, Table, percent
 from evenhand.live.fold.cases import ranged_features
 from evenhand.policy.status import CasePeriod
+from evenhand.policy.units import UnitUse
 
 
 def cases(now: Readings) -> Section | None:
-    """Show cases beside their forecast, and values out of range; None without a forecast and ranges."""
-    cards = [card for card in (_traffic(now.status.traffic), _clipped(now)) if card is not None]
+    """Show cases beside their forecast, units and values out of range; None without a forecast, a unit and ranges."""
+    each = (_traffic(now.status.traffic), _unit(now.status.unit), _clipped(now))
+    cards = [card for card in each if card is not None]
     return Section(name="cases", title="Cases", cards=cards) if cards else None
 
 
@@ -33,6 +35,20 @@ def _traffic(periods: tuple[CasePeriod, ...]) -> Card | None:
         keys=[Key("bar", "past"), Key("played", "now")],
         tables=[Table(("period", "came", "expected"), lines)],
     )
+
+
+def _unit(use: UnitUse | None) -> Card | None:
+    """Show how often the caps of units were reached, and how often actions were kept; None without units."""
+    if use is None:
+        return None
+    words = (
+        f"{use.known:,} units are known, each by its {use.name!r}; there were {use.decisions:,} decisions for units."
+    )
+    rows = [(f"{z.outcome} at most {z.at_most:g} in {z.within}: reached", z.reached) for z in use.caps]
+    rows += [(f"action kept for {use.sticky}", use.kept)] if use.sticky else []
+    lines = [(text, f"{n:,}", percent(n / use.decisions if use.decisions else None)) for text, n in rows]
+    table = Table(("", "decisions", "share"), lines, lines=True)
+    return Card(name="unit", title=f"Caps and kept actions of each {use.name}", summary=words, tables=[table])
 
 
 def _clipped(now: Readings) -> Card | None:
