@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.numerics.likelihood import EXPONENTIAL, Data, add_losses, add_quadratic
 from evenhand.numerics.precision import dot
@@ -26,23 +26,52 @@ def sigmoid(u: float) -> float:
     return 1.0 / (1.0 + e) if u >= 0.0 else e / (1.0 + e)
 
 
+@inlined
+def subtract_rows(rows: Floats, count: int, at: int, line: Floats, first: int, last: int) -> None:
+    """Subtract from some numbers of a line the first rows times their numbers at one place, `(k,n),(),(),(n),(),()`.
+
+    Four rows are read for each time that the line is; its numbers are those of one row after the other.
+    """
+    whole = count - count % 4
+    for k in range(0, whole, 4):
+        a, b, c, d = rows[k, at], rows[k + 1, at], rows[k + 2, at], rows[k + 3, at]
+        for i in range(first, last):
+            half = (line[i] - rows[k, i] * a) - rows[k + 1, i] * b
+            line[i] = (half - rows[k + 2, i] * c) - rows[k + 3, i] * d
+    for k in range(whole, count):
+        a = rows[k, at]
+        for i in range(first, last):
+            line[i] -= rows[k, i] * a
+
+
 @kernel
-def cholesky(matrix: Floats) -> None:
-    """Overwrite the lower half of a positive definite matrix by its factor L, L L^T = matrix, `(n,n)`.
+def eliminate(matrix: Floats) -> None:
+    """Overwrite [V X], of whose V the upper half is read, by [L^T L^-1 X] with L L^T = V, `(n,n+m)`.
 
     Pivots are raised to 1e-13 of their diagonal entry if rounding has made them smaller. A matrix that is singular in
     floating point (collinear features of large scale, tiny ridge) is thus treated as barely positive definite.
     """
-    n = len(matrix)
-    for j in range(n):
+    n, width = matrix.shape
+    for j in range(n):  # row by row, because numbers in a row do not wait
         least = 1e-13 * matrix[j, j]
-        for k in range(j):
-            for i in range(j, n):
-                matrix[i, j] -= matrix[i, k] * matrix[j, k]
+        subtract_rows(matrix, j, j, matrix[j], j, width)
         matrix[j, j] = max(matrix[j, j], least)
         root = math.sqrt(matrix[j, j])
-        for i in range(j, n):
-            matrix[i, j] /= root
+        for i in range(j, width):
+            matrix[j, i] /= root
+
+
+@kernel
+def cholesky(matrix: Floats) -> None:
+    """Overwrite the lower half of a positive definite matrix by its factor L, L L^T = matrix, and the upper by L^T."""
+    n = len(matrix)
+    for j in range(1, n):
+        for i in range(j):
+            matrix[i, j] = matrix[j, i]
+    eliminate(matrix)
+    for i in range(1, n):
+        for j in range(i):
+            matrix[i, j] = matrix[j, i]
 
 
 @kernel
@@ -117,7 +146,7 @@ def fit(
     while passes < 100:
         solve(hessian, gradient, step)
         for i in range(n):
-            for j in range(n):
+            for j in range(i + 1):
                 root[i, j] = hessian[i, j]
         decrement = dot(gradient, step)
         if not decrement > tolerance:
