@@ -9,8 +9,9 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.numerics.likelihood import LOGISTIC, Data
-from evenhand.numerics.newton import cholesky, eliminate, fit, invert, sigmoid, subtract_rows
+from evenhand.numerics.newton import cholesky, eliminate, fit, invert, sigmoid
 from evenhand.numerics.precision import dot, norm2
+from evenhand.numerics.products import add_products, subtract_rows
 
 WIDE = 200  # features, from which on ranks are looked at: smaller inverses take a millisecond, and stay as they were
 _NOTHING = 1e-13  # of the largest diagonal entry, at which what is left of a matrix is rounding
@@ -40,7 +41,7 @@ def roots(gram: Floats, rows: Floats) -> int:
         root = math.sqrt(left[at])
         for i in range(n):
             rows[k, i] = gram[at, i]
-        subtract_rows(rows, k, at, rows[k], 0, n)
+        subtract_rows(rows, k, rows[:, at], rows[k], 0, n)
         for i in range(n):
             rows[k, i] /= root
             left[i] -= rows[k, i] * rows[k, i]
@@ -51,13 +52,13 @@ def roots(gram: Floats, rows: Floats) -> int:
 @kernel
 def eliminated(rows: Floats, ridge: float) -> Floats:
     """Compute [L^T L^-1 X] with L L^T = ridge I + X X^T, `(k,n),()->(k,k+n)`."""
-    (count, n), across = rows.shape, rows.T.copy()
-    both = np.zeros((count, count + n))
+    count, n = rows.shape
+    products, both = np.zeros((count, count)), np.empty((count, count + n))
+    add_products(rows.T.copy(), np.ones(n), products)
     for i in range(count):
-        subtract_rows(across, n, i, both[i], i, count)
+        products[i, i] += ridge
         for j in range(i, count):
-            both[i, j] = -both[i, j]
-        both[i, i] += ridge
+            both[i, j] = products[j, i]
         for j in range(n):
             both[i, count + j] = rows[i, j]
     eliminate(both)
@@ -74,11 +75,11 @@ def invert_rows(rows: Floats, ridge: float, out: Floats) -> None:
     for i in range(count):
         for j in range(n):
             rows[i, j] = both[i, count + j]
+    out[:] = 0.0
     for i in range(n):
-        for j in range(i):
-            out[i, j] = 0.0
         out[i, i] = 1.0
-        subtract_rows(rows, count, i, out[i], 0, i + 1)
+    add_products(rows, np.full(count, -1.0), out)
+    for i in range(n):
         for j in range(i + 1):
             out[i, j] /= ridge
             out[j, i] = out[i, j]

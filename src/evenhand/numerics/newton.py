@@ -11,10 +11,11 @@ import math
 
 import numpy as np
 
-from evenhand.core.kernel import inlined, kernel
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.numerics.likelihood import EXPONENTIAL, Data, add_losses, add_quadratic
 from evenhand.numerics.precision import dot
+from evenhand.numerics.products import subtract_rows
 
 _ENORMOUS = 1e12  # only exponential means at unseen features make the objective so large
 
@@ -24,24 +25,6 @@ def sigmoid(u: float) -> float:
     """Compute 1 / (1 + exp(-u)) without overflow."""
     e = math.exp(-abs(u))
     return 1.0 / (1.0 + e) if u >= 0.0 else e / (1.0 + e)
-
-
-@inlined
-def subtract_rows(rows: Floats, count: int, at: int, line: Floats, first: int, last: int) -> None:
-    """Subtract from some numbers of a line the first rows times their numbers at one place, `(k,n),(),(),(n),(),()`.
-
-    Four rows are read for each time that the line is; its numbers are those of one row after the other.
-    """
-    whole = count - count % 4
-    for k in range(0, whole, 4):
-        a, b, c, d = rows[k, at], rows[k + 1, at], rows[k + 2, at], rows[k + 3, at]
-        for i in range(first, last):
-            half = (line[i] - rows[k, i] * a) - rows[k + 1, i] * b
-            line[i] = (half - rows[k + 2, i] * c) - rows[k + 3, i] * d
-    for k in range(whole, count):
-        a = rows[k, at]
-        for i in range(first, last):
-            line[i] -= rows[k, i] * a
 
 
 @kernel
@@ -54,7 +37,7 @@ def eliminate(matrix: Floats) -> None:
     n, width = matrix.shape
     for j in range(n):  # row by row, because numbers in a row do not wait
         least = 1e-13 * matrix[j, j]
-        subtract_rows(matrix, j, j, matrix[j], j, width)
+        subtract_rows(matrix, j, matrix[:, j], matrix[j], j, width)
         matrix[j, j] = max(matrix[j, j], least)
         root = math.sqrt(matrix[j, j])
         for i in range(j, width):
