@@ -10,7 +10,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.numerics.likelihood import LOGISTIC, Data
 from evenhand.numerics.newton import cholesky, eliminate, fit, invert, sigmoid
-from evenhand.numerics.precision import dot, norm2
+from evenhand.numerics.precision import absorb, dot, norm2
 from evenhand.numerics.products import add_products, subtract_rows
 
 WIDE = 200  # features, from which on ranks are looked at: smaller inverses take a millisecond, and stay as they were
@@ -109,6 +109,24 @@ def invert_sum(gram: Floats, ridge: float, room: Floats, out: Floats) -> None:
         room[i, i] += ridge
     cholesky(room)
     invert(room, out)
+
+
+@kernel
+def absorb_few(inverse: Floats, gram: Floats, weight: float, room: Floats) -> bool:
+    """Add a matrix, times a weight, to V, whose inverse changes in place, `(n,n),(),(n,n)->(n,n)`; if its rank is low.
+
+    It returns whether it is, and does nothing elsewhere. What is in the room is lost.
+    """
+    n = len(gram)
+    if n < WIDE:
+        return False
+    rows, gain = room[: n // 10], np.empty(n)
+    rank, root = roots(gram, rows), math.sqrt(weight)
+    for k in range(rank):
+        for i in range(n):
+            rows[k, i] *= root
+        absorb(inverse, rows[k], gain)
+    return rank >= 0
 
 
 @kernel
