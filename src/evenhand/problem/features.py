@@ -15,7 +15,7 @@ from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, cached_property
 from evenhand.core.validate import number
 
-_EXACT = 2**53  # up to which all integers are doubles
+EXACT = 2**53  # up to which all integers are doubles
 
 
 @runtime_checkable
@@ -105,7 +105,7 @@ class Numeric:
     @property
     def is_double(self) -> bool:
         """Whether arrays hold both ends of the range as they are, also where they are large integers."""
-        return all(isinstance(z, float) or abs(z) <= _EXACT for z in (self.low, self.high))
+        return all(isinstance(z, float) or abs(z) <= EXACT for z in (self.low, self.high))
 
     def scaled(self, x: Floats) -> Floats:
         """Return the numbers of many values, which are finite, where the range `is_double`, `(N)->(N)`."""
