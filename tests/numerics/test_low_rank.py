@@ -1,8 +1,11 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from evenhand.core.kernel import kernels
 from evenhand.models import BayesianLogistic, BayesianRidge
+from evenhand.numerics.evidence import clip_penalty
 from evenhand.numerics.likelihood import LOGISTIC
 from evenhand.numerics.low_rank import WIDE, absorb_few, fit_few, invert_sum
 from evenhand.numerics.newton import cholesky, fit, invert
@@ -31,13 +34,18 @@ def test_a_sum_is_inverted_at_any_rank(count):
         np.testing.assert_array_equal(inverse, inverse.T)
 
 
-def test_a_penalty_that_rounding_would_swallow_is_no_difference_of_large_numbers():
+def test_the_smallest_penalties_leave_an_inverse_that_is_definite():
     x, inverse = features(3), np.empty((WIDE, WIDE))
-    penalty = 1e-10 * np.trace(x.T @ x)
-    invert_sum(x.T @ x, penalty, np.empty((WIDE, WIDE)), inverse)
-    squares = ((x @ inverse) * x).sum(1)
-    np.testing.assert_allclose(squares, 1.0, atol=1e-5)
+    invert_sum(x.T @ x, clip_penalty(0.0, np.trace(x.T @ x)), np.empty((WIDE, WIDE)), inverse)
+    np.testing.assert_allclose(((x @ inverse) * x).sum(1), 1.0, atol=1e-5)
     assert (np.linalg.eigvalsh(inverse) > 0.0).all()
+
+
+def test_observations_that_hardly_differ_are_told_apart():
+    x, inverse = features(2), np.empty((WIDE, WIDE))
+    x[1] = x[0] + 1e-4 * x[1]
+    invert_sum(x.T @ x, 1e-5, np.empty((WIDE, WIDE)), inverse)
+    np.testing.assert_allclose(inverse, np.linalg.inv(1e-5 * np.eye(WIDE) + x.T @ x), atol=1e-2)
 
 
 @pytest.mark.parametrize("count", [0, 1, 40])
@@ -107,7 +115,7 @@ def test_a_factor_has_the_bits_of_one_column_after_another(n):
     np.testing.assert_array_equal(matrix, expected + np.tril(expected, -1).T)
 
 
-@pytest.mark.parametrize("kind", [BayesianRidge, BayesianLogistic])
+@pytest.mark.parametrize("kind", [BayesianRidge, BayesianLogistic, partial(BayesianLogistic, buffer=16)])
 def test_a_wide_model_is_the_narrow_one_where_all_other_features_are_0(kind):
     rng, told = np.random.default_rng(0), []
     x, y = rng.normal(size=(90, 1, 1, 8)), (rng.random((90, 1, 1, 1)) < 0.4).astype(float)

@@ -51,6 +51,8 @@ def is_outside(values):
 @settings(max_examples=300)
 @given(st.tuples(NUMBERS, LEVELS, NUMBERS, st.floats(-2, 2), LEVELS, st.floats(0, 1e9)))
 @example((25, "shop", -0.0, 1.0, "north", 7.0))
+@example((25, "web", 0.5, 1.0, ["north"], 10 * EXACT + 1))
+@example((25, "web", 0.5, 1.0, "north", 10 * EXACT + 1))
 @example((10**17, "web", 0.5, 1.0, "east", 7.0))
 def test_all_at_once_is_as_one_by_one(values):
     expected = answer(encode, FEATURES, CODING.sizes, list(values))

@@ -111,7 +111,7 @@ def _climb(known: Estimates, r: int, ridge: float) -> float:
     for step in range(_PASSES):
         rho = clip_penalty(rho, size)
         for row in range(first, first + actions):
-            if are_few(known.past[2][row], n, rho, size) and keeps_all(known.past, row):
+            if are_few(known.past[2][row], n) and keeps_all(known.past, row):
                 fit_few(latest(known.past, row), origin[row], rho, 1e-4, theta[row], inverse[row])
                 continue
             anchor, plain, curve = older(known.past, row)
