@@ -255,7 +255,7 @@ class Encoder:
         try:
             values = self._values(case)
         except KeyError:
-            values = [value_of(case, name) for name in self._read]  # refuses what is missing
+            values = tuple(value_of(case, name) for name in self._read)  # refuses what is missing
         names = [self.problem.groups[i].name for i in self._by_case]
         columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
         units, within = self._coding.numbers(values)

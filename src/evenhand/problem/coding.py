@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -80,7 +81,8 @@ class Coding:
         """
         found = self._blank.copy()
         for i, places in self._levels:
-            place = places.get(values[i]) if type(values[i]) is str else None
+            value = values[i]
+            place = places.get(value) if type(value) is str else None
             if place is None:
                 return self._one_by_one(values)
             if place > 0:  # not the first level
@@ -114,7 +116,7 @@ class Coding:
     @cached_property
     def _firsts(self) -> list[int]:
         """The place of the first number of each feature."""
-        return np.cumsum((1, *self.sizes))[:-1].tolist()
+        return list(accumulate(self.sizes[:-1], initial=1)) if self.sizes else []
 
     @cached_property
     def _blank(self) -> Floats:
