@@ -1,4 +1,4 @@
-"""Inverses of ridge I + sum x x^T with fewer observations than features: n^2 operations for each, in place of n^3."""
+"""Inverses of ridge I + sum x x^T with fewer observations than features: n^2 operations for each, not n^3."""
 
 from __future__ import annotations
 
