@@ -1,4 +1,4 @@
-"""A decision and its update by names, of dense cases: `resolving` with its default, beside the matrices that it reads."""
+"""A decision and its update by names, of dense cases: `resolving` with its default, beside the matrices it reads."""
 
 from __future__ import annotations
 

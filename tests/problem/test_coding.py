@@ -9,23 +9,12 @@ from evenhand.problem import Categorical, Numeric
 from evenhand.problem.coding import Coding
 from evenhand.problem.features import EXACT, encode
 
-
-class Square:
-    """A feature of one's own, with two numbers."""
-
-    name, units = "size", ("size", "size^2")
-
-    def encode(self, value):
-        return (float(value), float(value) ** 2)
-
-
 FEATURES = (
     Numeric("age", 20, 60),
     Categorical("channel", ("web", "phone", "shop")),
     Numeric("amount", -1e3, 0.5),
-    Square(),
     Categorical("region", ("north", "south"), other="south"),
-    Numeric("number", 0, 10 * EXACT),
+    Numeric("number", 0, EXACT - 1),
 )
 CODING = Coding(FEATURES, tuple(len(f.units) for f in FEATURES))
 NUMBERS = st.one_of(
@@ -45,15 +34,15 @@ def answer(of, *arguments):
 
 
 def is_outside(values):
-    return any(f.outside(v) for f, v in zip(FEATURES, values, strict=True) if not isinstance(f, Square))
+    return any(f.outside(v) for f, v in zip(FEATURES, values, strict=True))
 
 
 @settings(max_examples=300)
-@given(st.tuples(NUMBERS, LEVELS, NUMBERS, st.floats(-2, 2), LEVELS, st.floats(0, 1e9)))
-@example((25, "shop", -0.0, 1.0, "north", 7.0))
-@example((25, "web", 0.5, 1.0, ["north"], 10 * EXACT + 1))
-@example((25, "web", 0.5, 1.0, "north", 10 * EXACT + 1))
-@example((10**17, "web", 0.5, 1.0, "east", 7.0))
+@given(st.tuples(NUMBERS, LEVELS, NUMBERS, LEVELS, st.floats(0, 1e9)))
+@example((25, "shop", -0.0, "north", 7.0))
+@example((25, "web", 0.5, ["north"], EXACT))
+@example((25, "web", 0.5, "north", EXACT))
+@example((10**17, "web", 0.5, "east", 7.0))
 def test_all_at_once_is_as_one_by_one(values):
     expected = answer(encode, FEATURES, CODING.sizes, list(values))
     found = answer(CODING.numbers, values)
@@ -69,3 +58,5 @@ def test_usual_values_are_known_to_be_within_their_ranges():
     assert coding.numbers((20, "web", 0.5))[1]
     assert not coding.numbers((20, "web", 0.6))[1]
     assert Coding((), ()).numbers(()) == (np.ones(1), True)
+    large = Coding((Numeric("number", 0, 10 * EXACT),), (1,))
+    assert not large.numbers((10 * EXACT + 1,))[1]  # which an array would take for the end
