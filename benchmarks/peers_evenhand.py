@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from benchmarks.plain_linucb import WIDTH
 from evenhand.core.records import Context
 from evenhand.models import Fixed, PerAction, Ridge
 from evenhand.policy.policy import Policy
-from evenhand.recipes import ucb
+from evenhand.recipes import resolving, ucb
 from evenhand.run.simulation import simulate
 
 ARRAYS, NAMES, BLOCKS = "evenhand, arrays", "evenhand, names", "evenhand, simulate"
+PLANNER = "evenhand, resolving"
 
 
 def linucb(case: Case, intercept: bool = False) -> Policy:
@@ -44,19 +46,19 @@ def ways(case: Case, gains: dict[str, float]) -> dict[str, Way]:
 
         return run
 
-    def names() -> Callable[[], None]:
-        state, columns = by_name.start(), [f"x{i}" for i in range(case.features)]
+    def names(policy: Policy = by_name, way: str = NAMES) -> Callable[[], None]:
+        state, columns = policy.start(), [f"x{i}" for i in range(case.features)]
         cases = [dict(zip(columns, row, strict=True)) for row in case.x.tolist()]
         outcomes = [dict(zip(case.problem.actions, row, strict=True)) for row in case.y.tolist()]
 
         def run() -> None:
             total = 0.0
             for t, known in enumerate(cases):
-                decision = by_name.act(state, by_name.encode(known))
+                decision = policy.act(state, policy.encode(known))
                 y = outcomes[t][decision.action]
-                by_name.observe(state, decision, {"gain": y})
+                policy.observe(state, decision, {"gain": y})
                 total += y
-            gains[NAMES] = total / case.rounds
+            gains[way] = total / case.rounds
 
         return run
 
@@ -67,4 +69,5 @@ def ways(case: Case, gains: dict[str, float]) -> dict[str, Way]:
 
         return run
 
-    return {ARRAYS: arrays, NAMES: names, BLOCKS: blocks}
+    planner = partial(names, resolving(case.problem), PLANNER)
+    return {ARRAYS: arrays, NAMES: names, PLANNER: planner, BLOCKS: blocks}

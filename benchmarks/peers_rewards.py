@@ -8,11 +8,9 @@ is left out. Needs scikit-learn for the data, and Vowpal Wabbit.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
@@ -50,7 +48,9 @@ def dense(name: str, x: np.ndarray, labels: np.ndarray) -> Set:
     z = np.clip((x - x.mean(0)) / (3.0 * np.maximum(x.std(0), 1e-9)), -1.0, 1.0)
     names = [f"x{i}" for i in range(z.shape[1])]
     features = tuple(eh.Numeric(n, -1.0, 1.0) for n in names)
-    return Set(name, features, [dict(zip(names, row, strict=True)) for row in z.tolist()], np.eye(labels.max() + 1)[labels])
+    return Set(
+        name, features, [dict(zip(names, row, strict=True)) for row in z.tolist()], np.eye(labels.max() + 1)[labels]
+    )
 
 
 def sets() -> Iterator[Set]:

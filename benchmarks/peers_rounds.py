@@ -18,6 +18,7 @@ OURS = {
     peers_loops.LOOP: "the same, compiled with the loop over rounds",
     peers_evenhand.ARRAYS: "LinUCB; checks, receipts, books, propensities and ties drawn by a seed",
     peers_evenhand.NAMES: "the same, cases and outcomes by name; encodes, with an intercept",
+    peers_evenhand.PLANNER: "`resolving` with its default model by names: fits and estimates its penalty",
     peers_evenhand.BLOCKS: "the same in compiled blocks of rounds, with its world and its trace",
 }
 

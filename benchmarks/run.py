@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import allocations, blocks, knapsacks, live, plain_ranking, plans, sweeps, wide
+from benchmarks import allocations, blocks, dense, knapsacks, live, plain_ranking, plans, sweeps, wide
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainDisjoint, PlainLinUCB
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
@@ -39,6 +39,8 @@ def main() -> None:
     print(square_table(FixedContexts()))
     print(f"\nLinUCB with {ARMS} arms and {FEATURES} features, one at a time; microseconds for act and learn\n")
     print(solo_table())
+    print("\nten actions and dense features, by names, with the default model; milliseconds of a core\n")
+    print(dense.dense_table())
     print("\nrankings of 10 out of m items whose exposures an objective reads; microseconds per replica and round\n")
     print(ranking_table())
     print("\nruns of one replica in compiled blocks of rounds; microseconds of a core per round\n")

@@ -26,7 +26,7 @@ from evenhand.models._shared import (
     without_data,
 )
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
-from evenhand.models.observations import Arrays, Past, fold_older, lacks_room, latest, no_past, older
+from evenhand.models.observations import Arrays, Past, fold_older, keeps_all, lacks_room, latest, no_past, older
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import (
     LEAST,
@@ -39,6 +39,7 @@ from evenhand.numerics.evidence import (
     reach,
 )
 from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
+from evenhand.numerics.low_rank import are_few, fit_few
 from evenhand.numerics.newton import fit, invert, sigmoid
 from evenhand.numerics.precision import absorb, blank, dot
 
@@ -110,6 +111,9 @@ def _climb(known: Estimates, r: int, ridge: float) -> float:
     for step in range(_PASSES):
         rho = clip_penalty(rho, size)
         for row in range(first, first + actions):
+            if are_few(known.past[2][row], n) and keeps_all(known.past, row):
+                fit_few(latest(known.past, row), origin[row], rho, 1e-4, theta[row], inverse[row])
+                continue
             anchor, plain, curve = older(known.past, row)
             for i in range(n):
                 slope[i] = plain[i] - rho * origin[row, i]  # which centres the penalty

@@ -81,6 +81,15 @@ def lacks_room(past: Arrays, plays: int, most: int) -> bool:
 
 
 @kernel
+def keeps_all(past: Arrays, r: int) -> bool:
+    """Whether the quadratic of a replica is 0, as no observation was folded."""
+    total, curve = 0.0, past[6][r]
+    for i in range(len(curve)):
+        total += curve[i, i]
+    return total == 0.0
+
+
+@kernel
 def latest(past: Arrays, r: int) -> Data:
     """The observations that a replica keeps."""
     s = int(past[2][r])

@@ -14,7 +14,8 @@ import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
-from evenhand.numerics.newton import cholesky, invert
+from evenhand.numerics.low_rank import invert_sum
+from evenhand.numerics.newton import cholesky
 from evenhand.numerics.precision import dot, multiply, quadratic
 
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
@@ -190,12 +191,7 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
         rho = clip_penalty(rho, trace)
         free = size
         for b in range(blocks):
-            for i in range(n):
-                for j in range(n):
-                    matrix[i, j] = gram[b, i, j]
-                matrix[i, i] += rho
-            cholesky(matrix)
-            invert(matrix, inverse[b])
+            invert_sum(gram[b], rho, matrix, inverse[b])
             for i in range(n):
                 free -= rho * inverse[b, i, i]
             for m in range(outcomes):

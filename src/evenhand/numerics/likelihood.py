@@ -16,6 +16,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
+from evenhand.numerics.products import add_products
 
 IDENTITY, LOGISTIC, EXPONENTIAL = 0, 1, 3  # the numbers of the canonical links in `models.links`
 
@@ -32,7 +33,12 @@ def add_losses(
     `(),(n),()->(n),(n,n),()`; `nonzero` is room for n numbers.
     """
     x, y, weight = data
-    n = len(theta)
+    n, filled = len(theta), 0
+    for s in range(len(y)):
+        for i in range(n):
+            filled += x[s, i] != 0.0
+    dense = 2 * filled > n * len(y)
+    amount = np.empty(len(y))
     product = 1.0  # of 1 + exp(-|u|) over observations, so that logarithms are rare
     for s in range(len(y)):
         count, u, c = 0, 0.0, weight[s] if len(weight) > 0 else 1.0
@@ -60,12 +66,15 @@ def add_losses(
         else:
             value += c * (0.5 * u - y[s]) * u
             slope, curve = u - y[s], 1.0
+        amount[s] = c * curve
         for k in range(count):
             i = nonzero[k]
             gradient[i] += c * slope * x[s, i]
-            scaled = c * curve * x[s, i]
-            for j in range(k + 1):
+            scaled = amount[s] * x[s, i]
+            for j in range(0 if dense else k + 1):
                 hessian[i, nonzero[j]] += scaled * x[s, nonzero[j]]
+    if dense:
+        add_products(x, amount, hessian)
     return value + math.log(product)
 
 

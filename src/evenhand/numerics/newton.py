@@ -15,6 +15,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.numerics.likelihood import EXPONENTIAL, Data, add_losses, add_quadratic
 from evenhand.numerics.precision import dot
+from evenhand.numerics.products import subtract_rows
 
 _ENORMOUS = 1e12  # only exponential means at unseen features make the objective so large
 
@@ -27,22 +28,33 @@ def sigmoid(u: float) -> float:
 
 
 @kernel
-def cholesky(matrix: Floats) -> None:
-    """Overwrite the lower half of a positive definite matrix by its factor L, L L^T = matrix, `(n,n)`.
+def eliminate(matrix: Floats) -> None:
+    """Overwrite [V X], of whose V the upper half is read, by [L^T L^-1 X] with L L^T = V, `(n,n+m)`.
 
     Pivots are raised to 1e-13 of their diagonal entry if rounding has made them smaller. A matrix that is singular in
     floating point (collinear features of large scale, tiny ridge) is thus treated as barely positive definite.
     """
-    n = len(matrix)
-    for j in range(n):
+    n, width = matrix.shape
+    for j in range(n):  # row by row, because numbers in a row do not wait
         least = 1e-13 * matrix[j, j]
-        for k in range(j):
-            for i in range(j, n):
-                matrix[i, j] -= matrix[i, k] * matrix[j, k]
+        subtract_rows(matrix, j, matrix[:, j], matrix[j], j, width)
         matrix[j, j] = max(matrix[j, j], least)
         root = math.sqrt(matrix[j, j])
-        for i in range(j, n):
-            matrix[i, j] /= root
+        for i in range(j, width):
+            matrix[j, i] /= root
+
+
+@kernel
+def cholesky(matrix: Floats) -> None:
+    """Overwrite the lower half of a positive definite matrix by its factor L, L L^T = matrix, and the upper by L^T."""
+    n = len(matrix)
+    for j in range(1, n):
+        for i in range(j):
+            matrix[i, j] = matrix[j, i]
+    eliminate(matrix)
+    for i in range(1, n):
+        for j in range(i):
+            matrix[i, j] = matrix[j, i]
 
 
 @kernel
@@ -117,7 +129,7 @@ def fit(
     while passes < 100:
         solve(hessian, gradient, step)
         for i in range(n):
-            for j in range(n):
+            for j in range(i + 1):
                 root[i, j] = hessian[i, j]
         decrement = dot(gradient, step)
         if not decrement > tolerance:

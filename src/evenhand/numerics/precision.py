@@ -56,13 +56,24 @@ def norm2(x: Floats) -> float:
 
 @inlined
 def multiply(inverse: Floats, x: Floats, product: Floats) -> None:
-    """Write V^-1 x to `product`, `(n,n),(n),(n)`, column by column, so that additions do not wait for one another."""
-    n = len(x)
+    """Write V^-1 x to `product`, `(n,n),(n),(n)`, column by column, so that additions do not wait for one another.
+
+    Where x is not 0, four columns are added for each time that the product is read.
+    """
+    n, j = len(x), 0
     product[:] = 0.0
-    for j in range(n):
-        if x[j] != 0.0:
+    while j < n:
+        if j + 4 <= n and x[j] != 0.0 and x[j + 1] != 0.0 and x[j + 2] != 0.0 and x[j + 3] != 0.0:
+            a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
             for i in range(n):
-                product[i] += inverse[j, i] * x[j]
+                half = (product[i] + inverse[j, i] * a) + inverse[j + 1, i] * b
+                product[i] = (half + inverse[j + 2, i] * c) + inverse[j + 3, i] * d
+            j += 4
+        else:
+            if x[j] != 0.0:
+                for i in range(n):
+                    product[i] += inverse[j, i] * x[j]
+            j += 1
 
 
 @inlined

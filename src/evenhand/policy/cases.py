@@ -20,12 +20,14 @@ from evenhand.models.base import Model, by_action
 from evenhand.policy import checks
 from evenhand.problem import features
 from evenhand.problem.clock import Time
+from evenhand.problem.coding import Coding, items
 from evenhand.problem.descriptions import crossed
 from evenhand.problem.hashing import Hashing, is_hashed, reads
 from evenhand.problem.problem import Problem
 from evenhand.problem.unit import unit_number
 
 BOOLEANS = frozenset((bool, np.bool_))
+_NO_GROUPS = np.zeros((1, 1, 0), np.int64)
 
 
 class StatedCase(NamedTuple):
@@ -153,12 +155,14 @@ class Encoder:
         offered = stated.offered
         if offered is not None and not isinstance(offered, str) and isinstance(offered, Iterable):
             stated = stated._replace(offered=tuple(offered))  # an iterator can be read once
-        self.refuse(stated)
-        return self._warn(stated, self.entered(stated))
+        context, within = self._entered(stated)
+        if not within or stated.offered is not None:
+            self.refuse(stated)
+        return self._warn(stated, context, within)
 
-    def _warn(self, stated: StatedCase, context: Context) -> Context:
+    def _warn(self, stated: StatedCase, context: Context, within: bool) -> Context:
         """Warn once by name of values that count as others, and of known outcomes that a budget gets back."""
-        outside = self.outside(stated.case)
+        outside = () if within else self.outside(stated.case)
         if not outside and stated.known is None:
             return context
         found = {} if stated.known is None else checks.refunds(self.problem, context.known[0])
@@ -198,6 +202,10 @@ class Encoder:
         Raises:
             InvalidInput: it names all fields that are wrong.
         """
+        return self._entered(stated)[0]
+
+    def _entered(self, stated: StatedCase) -> tuple[Context, bool]:
+        """Do as `entered`, and tell whether no value counts as another one."""
         try:
             return self._context(stated)
         except InvalidInput:
@@ -243,7 +251,7 @@ class Encoder:
     def _check_group(self, name: str, case: Mapping[str, object]) -> None:
         group_of(self.problem, name, value_of(case, name))
 
-    def _context(self, stated: StatedCase) -> Context:
+    def _context(self, stated: StatedCase) -> tuple[Context, bool]:
         case, offered, known, time = stated
         if not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self.names)} to values", value_text(case))
@@ -251,17 +259,19 @@ class Encoder:
             if name not in self._stated:
                 self._refuse_unknown(name)
         try:
-            values = [case[name] for name in self._read]
+            values = self._values(case)
         except KeyError:
-            values = [value_of(case, name) for name in self._read]  # refuses what is missing
-        if self.problem.packing is not None:
-            values = [case.get(f.name) for f in self.problem.features]
+            values = tuple(value_of(case, name) for name in self._read)  # refuses what is missing
         names = [self.problem.groups[i].name for i in self._by_case]
         columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
-        units = features.encode(self.problem.features, self._sizes, values)
-        if self.problem.packing is not None:
-            units = self.problem.packing.row(units.tolist(), case)
-        return Context(
+        packing = self.problem.packing
+        if packing is None:
+            units, within = self._coding.numbers(values)
+        else:
+            exact = [case.get(f.name) for f in self.problem.features]
+            units = packing.row(features.encode(self.problem.features, self._sizes, exact).tolist(), case)
+            within = False
+        context = Context(
             self._arrange(units[None]),
             known_outcomes(self.problem, known),
             self._groups(columns),
@@ -269,6 +279,7 @@ class Encoder:
             self._time(time),
             self._unit(case),
         )
+        return context, within
 
     def stacked(self, cases: Sequence[Mapping[str, object]]) -> Context:
         """Return the contexts of cases that offer all actions, `(N)` before every shape, with the bits of `one`."""
@@ -316,7 +327,7 @@ class Encoder:
                 stated = StatedCase(case, time=None if times is None else times[i])
                 if cases is frame:  # a column of true and false has numbers
                     self.refuse(stated)
-                found.append(self._warn(stated, self.entered(stated)))
+                found.append(self._warn(stated, *self._entered(stated)))
             except InvalidInput as error:
                 raise error.at(f"row {i}") from None
         return found
@@ -333,6 +344,8 @@ class Encoder:
         return x
 
     def _groups(self, columns: list[int]) -> Ints:
+        if not self.problem.groups:
+            return _NO_GROUPS
         return self.problem.groups_of(np.array([columns], np.int64).reshape(1, -1))
 
     @cached_property
@@ -352,6 +365,11 @@ class Encoder:
         return reads(self.problem.features)
 
     @cached_property
+    def _values(self) -> Callable[[Mapping[str, object]], tuple[object, ...]]:
+        """Read the values of the features."""
+        return items(self._read)
+
+    @cached_property
     def _numeric(self) -> tuple[str, ...]:
         """The names of the features that are numbers."""
         return tuple(f.name for f in self.problem.features if isinstance(f, features.Numeric))
@@ -363,6 +381,10 @@ class Encoder:
     @cached_property
     def _stated(self) -> frozenset[str]:
         return frozenset(self.names)
+
+    @cached_property
+    def _coding(self) -> Coding:
+        return Coding(self.problem.features, self._sizes)
 
     @cached_property
     def _sizes(self) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import ColumnGain, Gain, Model, Waits, waits
+from evenhand.numerics.low_rank import absorb_few
 from evenhand.numerics.newton import cholesky, invert
 from evenhand.policy.saving import flatten
 from evenhand.policy.state import PolicyState, Waiting, WaitingSums
@@ -113,13 +114,14 @@ def _expect(
                 continue
         for i in range(n):
             most[i] = (1.0 + _SLACK) * matrix[i, i]
-        cholesky(matrix)
-        invert(matrix, precision)
-        for i in range(n):
-            for j in range(n):
-                precision[i, j] += weight * gram[row, i, j]
-        cholesky(precision)
-        invert(precision, matrix)
+        if not absorb_few(matrix, gram[row], weight, precision):
+            cholesky(matrix)
+            invert(matrix, precision)
+            for i in range(n):
+                for j in range(n):
+                    precision[i, j] += weight * gram[row, i, j]
+            cholesky(precision)
+            invert(precision, matrix)
         sound = True
         for i in range(n):  # not where sums of very large features have left more than rounding may
             sound = sound and 0.0 < matrix[i, i] <= most[i]

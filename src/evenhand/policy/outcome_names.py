@@ -14,6 +14,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST, number
 from evenhand.problem.problem import Problem
 
+_PLAIN = frozenset((float, int))
 Named: TypeAlias = Mapping[str, float | None]  # an outcome that was not observed is None
 
 
@@ -59,6 +60,26 @@ def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None])
             else:
                 y[0, p, m] = number(f"outcomes[{name!r}]", value, "a finite number, or None if it was not observed")
     return y, observed, exposed
+
+
+def usual(problem: Problem, plays: int, said: object) -> Floats | None:
+    """Return the outcomes of one play, all of which were observed, `->(1,M+B)`; None where `outcomes` has to look.
+
+    >>> from evenhand.problem import Outcome
+    >>> router = Problem(actions=("a", "b"), outcomes=(Outcome("good"), Outcome("late")), maximize="good", horizon=9)
+    >>> usual(router, 1, {"good": 1.0, "late": 0.5}), usual(router, 1, {"good": 1.0, "late": None})
+    (array([[[1. , 0.5]]]), None)
+    """
+    if type(said) is not dict or plays != 1 or len(said) != len(problem.observed):
+        return None
+    values = [said.get(name) for name in problem.observed]
+    if not _PLAIN.issuperset(map(type, values)):
+        return None
+    try:
+        y = np.array([[values]], float)
+    except OverflowError:
+        return None
+    return y if np.isfinite(y).all() else None
 
 
 def wrong_outcome(

@@ -210,7 +210,11 @@ class Policy:
         Raises:
             InvalidInput: an outcome that is missing, unknown or no number; or as for `learn`.
         """
-        self.learn(state, decision, *outcome_names.outcomes(self.problem, self.choice.n_plays, outcomes))
+        y = outcome_names.usual(self.problem, self.choice.n_plays, outcomes)
+        if y is not None:
+            self.learn(state, decision, y)
+        else:
+            self.learn(state, decision, *outcome_names.outcomes(self.problem, self.choice.n_plays, outcomes))
 
     def teach(
         self, state: PolicyState, context: Context, action: str, outcomes: outcome_names.Named, *, weight: float = 1.0

@@ -19,7 +19,7 @@ from evenhand.problem.hashing import Hashing, bucket, check_columns, is_hashed, 
 from evenhand.problem.packing import Packing, table
 
 _DIGITS = 12  # of values that are computed from their numbers: the others are rounding
-_EXACT = 2**53  # up to which all integers are doubles
+EXACT = 2**53  # up to which all integers are doubles
 
 
 @runtime_checkable
@@ -117,7 +117,7 @@ class Numeric:
     @property
     def is_double(self) -> bool:
         """Whether arrays hold both ends of the range as they are, also where they are large integers."""
-        return all(isinstance(z, float) or abs(z) <= _EXACT for z in (self.low, self.high))
+        return all(isinstance(z, float) or abs(z) <= EXACT for z in (self.low, self.high))
 
     def scaled(self, x: Floats) -> Floats:
         """Return the numbers of many values, which are finite, where the range `is_double`, `(N)->(N)`."""

@@ -1,0 +1,62 @@
+import math
+from decimal import Decimal
+
+import numpy as np
+from hypothesis import example, given, settings, strategies as st
+
+from evenhand.core.errors import InvalidInput
+from evenhand.problem import Categorical, Numeric
+from evenhand.problem.coding import Coding
+from evenhand.problem.features import EXACT, encode
+
+FEATURES = (
+    Numeric("age", 20, 60),
+    Categorical("channel", ("web", "phone", "shop")),
+    Numeric("amount", -1e3, 0.5),
+    Categorical("region", ("north", "south"), other="south"),
+    Numeric("number", 0, EXACT - 1),
+)
+CODING = Coding(FEATURES, tuple(len(f.units) for f in FEATURES))
+NUMBERS = st.one_of(
+    st.floats(-2e3, 2e3),
+    st.integers(-(10**20), 10**20),
+    st.sampled_from([math.nan, math.inf, 20, 60.0, True, np.float64(0.1), np.int64(3), np.bool_(True), Decimal("2.5")]),
+    st.sampled_from([10**400, np.float32(0.1), np.int8(-3), None, "20", -0.0, 0.5]),
+)
+LEVELS = st.sampled_from(["web", "phone", "shop", "north", "south", "fax", np.str_("phone"), None, 1.0])
+
+
+def answer(of, *arguments):
+    try:
+        return of(*arguments)
+    except InvalidInput as error:
+        return str(error)
+
+
+def is_outside(values):
+    return any(f.outside(v) for f, v in zip(FEATURES, values, strict=True))
+
+
+@settings(max_examples=300)
+@given(st.tuples(NUMBERS, LEVELS, NUMBERS, LEVELS, st.floats(0, 1e9)))
+@example((25, "shop", -0.0, "north", 7.0))
+@example((25, "web", 0.5, ["north"], EXACT))
+@example((25, "web", 0.5, "north", EXACT))
+@example((10**17, "web", 0.5, "east", 7.0))
+def test_all_at_once_is_as_one_by_one(values):
+    expected = answer(encode, FEATURES, CODING.sizes, list(values))
+    found = answer(CODING.numbers, values)
+    if isinstance(expected, str):
+        assert found == expected
+    else:
+        assert found[0].tobytes() == expected.tobytes()
+        assert not (found[1] and is_outside(values))
+
+
+def test_usual_values_are_known_to_be_within_their_ranges():
+    coding = Coding(FEATURES[:3], (1, 2, 1))
+    assert coding.numbers((20, "web", 0.5))[1]
+    assert not coding.numbers((20, "web", 0.6))[1]
+    assert Coding((), ()).numbers(()) == (np.ones(1), True)
+    large = Coding((Numeric("number", 0, 10 * EXACT),), (1,))
+    assert not large.numbers((10 * EXACT + 1,))[1]  # which an array would take for the end
