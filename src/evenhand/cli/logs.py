@@ -35,6 +35,12 @@ features, how missing values are marked, and what is left to decide. Every key h
 
   evenhand draft LOG.csv --out PROBLEM.toml
 
+For a first answer without editing the file, say what you want. Names are those of columns, without signs; a cost that
+no column has is stated by action:
+
+  evenhand draft LOG.csv --action offered --maximise "margin - cost" --budget cost=20000 --out PROBLEM.toml
+  evenhand draft LOG.csv --maximise visit --budget mails=500 --known "mails: letter=1" --out PROBLEM.toml
+
 A log of Vowpal Wabbit, as text or JSON, states the roles of its columns; its cost is minimised.
 With --schema, print the JSON Schema of problem files, with which editors check and complete them.
 """
@@ -92,6 +98,13 @@ def _add_draft(commands: Commands) -> None:
         "log", nargs="?", type=Path, default=None, metavar="LOG", help="a file, a folder, or - for the standard input"
     )
     what.add_argument("--schema", action="store_true", help="print the JSON Schema of problem files instead")
+    draft.add_argument("--action", default=None, metavar="COLUMN", help="the column of the action (default: guessed)")
+    draft.add_argument("--maximise", "--maximize", dest="maximize", default=None, metavar="OUTCOMES",
+                       help="columns joined by signs, such as 'margin - 0.5 * cost' (default: guessed)")  # fmt: skip
+    draft.add_argument("--budget", type=_amount, action="append", default=[], metavar="OUTCOME=TOTAL",
+                       help="at most so much of it for all rows of the log (may be repeated)")  # fmt: skip
+    draft.add_argument("--known", type=_known, action="append", default=[], metavar="'OUTCOME: ACTION=X, ...'",
+                       help="a cost that no column has, 0 under other actions (may be repeated)")  # fmt: skip
     draft.add_argument("--out", type=Path, default=None, metavar="FILE.toml", help="a new file (default: print it)")
 
 
@@ -235,13 +248,19 @@ def _draft(o: argparse.Namespace) -> int:
         return 0
     from evenhand.replay import draft
 
-    found = draft(o.log)
+    found = draft(o.log, action=o.action, maximize=o.maximize, budgets=dict(o.budget), known=dict(o.known))
     if o.out is None:
         print(found, end="")
         return 0
     print(f"written: {found.write(o.out)}\n")
     for title, sentences in (("guessed", found.guessed), ("to decide", found.open)):
         print("\n".join([f"{title}:", *(f"- {sentence}" for sentence in sentences or ["nothing"])]))
+    if o.maximize is not None and not found.open:
+        log, problem = (shlex.quote(str(path)) for path in (o.log, o.out))
+        print(f"\nnext:\n  evenhand value {log} --problem {problem}")
+        if o.budget:
+            print(f"  evenhand curve {log} --problem {problem}")
+            print(f"  evenhand assign CASES.csv --problem {problem} --learn-from {log} --out LIST.csv")
     return 0
 
 
@@ -365,6 +384,32 @@ def _lottery(text: str) -> str | dict[str, float]:
         except ValueError:
             raise InvalidInput("lottery", "chances by action, such as none=0.8,letter=0.2", text) from None
     return found
+
+
+def _amount(text: str) -> tuple[str, float]:
+    """Read an outcome and a number.
+
+    >>> _amount("cost (€)=20000")
+    ('cost (€)', 20000.0)
+    """
+    name, _, value = text.rpartition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a name and a number, such as cost=20000, got {text!r}") from None
+
+
+def _known(text: str) -> tuple[str, dict[str, float]]:
+    """Read the values of an outcome by action.
+
+    >>> _known("cost: call=7.1, gift=12")
+    ('cost', {'call': 7.1, 'gift': 12.0})
+    """
+    name, colon, values = text.rpartition(":")
+    if not colon:
+        expected = "expected an outcome and its values by action, such as 'cost: call=7.1, gift=12'"
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
+    return name.strip(), dict(map(_amount, values.split(",")))
 
 
 def _written(files: list[Path], status: int = 0) -> int:
