@@ -33,7 +33,7 @@ def offers(count=600, seed=1, known=True):
     for _ in range(count):
         tenure, a = int(rng.integers(1, 60)), int(rng.choice(3, p=[0.5, 0.3, 0.2]))
         cost = ["", "7.1", "12"][a] if known or a != 1 else f"{rng.uniform(5, 9):.2f}"
-        margin = 20 + 9 * (a == 1) * (tenure < 12) + rng.uniform(0, 8)
+        margin = 20 + 30 * (a == 1) * (tenure < 12) + rng.uniform(0, 8)
         yield [
             str(rng.choice(["high", "low"])), tenure, ["none", "call", "gift"][a], [0.5, 0.3, 0.2][a],
             str(rng.choice(["yes", "no"])), cost, f"{margin:.3f}",

@@ -105,6 +105,7 @@ def _add_draft(commands: Commands) -> None:
                        help="at most so much of it for all rows of the log (may be repeated)")  # fmt: skip
     draft.add_argument("--known", type=_known, action="append", default=[], metavar="'OUTCOME: ACTION=X, ...'",
                        help="a cost that no column has, 0 under other actions (may be repeated)")  # fmt: skip
+    draft.add_argument("--unit", default=None, metavar="UNIT", help="what is maximised is counted in, such as euros")
     draft.add_argument("--out", type=Path, default=None, metavar="FILE.toml", help="a new file (default: print it)")
 
 
@@ -125,6 +126,7 @@ def _add_value(commands: Commands) -> None:
     value.add_argument("--estimator", action="append", default=[], metavar="NAME",
                        help="a column of another estimator, such as dros; `evenhand systems --kind estimator` lists "
                        "them (may be repeated)")  # fmt: skip
+    _add_baseline(value, "an action, such as one that does nothing, or a rule (default: as logged)")
     value.add_argument("--served", default=None, metavar="STORE",
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
     add_name(value, "such a store")
@@ -143,6 +145,7 @@ def _add_curve(commands: Commands) -> None:
                        help="a budget per case, in place of evenly spaced ones (may be repeated)")  # fmt: skip
     curve.add_argument("--over", default=None, metavar="LIMIT",
                        help="another limit of the file in place of its first budget, as above")  # fmt: skip
+    _add_baseline(curve, "an action, such as one that does nothing, or 'as logged' (default: the best untargeted line)")
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
 
@@ -171,6 +174,7 @@ def _add_assign(commands: Commands) -> None:
     assign.add_argument("--lottery", default="uniform", metavar="L",
                         help="of these: uniform, plan for that of the plan, or an action, such as one that does "
                         "nothing; or chances, such as none=0.8,letter=0.2 (default: uniform)")  # fmt: skip
+    _add_baseline(assign, "an action for all cases, such as one that does nothing (default: none is compared)")
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     _modelled(assign)
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv",
@@ -206,6 +210,10 @@ def _add_replay(commands: Commands) -> None:
         action="store_true",
         help="save runs in DIR, finished or not; after an interruption, continue from them",
     )
+
+
+def _add_baseline(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--baseline", default=None, metavar="NAME", help=f"state results beyond it: {what}")
 
 
 def _shared(parser: argparse.ArgumentParser) -> None:
@@ -248,7 +256,7 @@ def _draft(o: argparse.Namespace) -> int:
         return 0
     from evenhand.replay import draft
 
-    found = draft(o.log, action=o.action, maximize=o.maximize, budgets=dict(o.budget), known=dict(o.known))
+    found = draft(o.log, action=o.action, maximize=o.maximize, budgets=dict(o.budget), known=dict(o.known), unit=o.unit)
     if o.out is None:
         print(found, end="")
         return 0
@@ -268,6 +276,7 @@ def _value(o: argparse.Namespace) -> int:
     from evenhand.core.validate import whole, writable
     from evenhand.offline import Evidence, for_whom, value
     from evenhand.offline.estimators.base import columns_of
+    from evenhand.offline.policies import LOGGED
 
     columns_of(o.estimator)  # before the log is read
     if o.anytime is not None:
@@ -288,6 +297,7 @@ def _value(o: argparse.Namespace) -> int:
             seed=o.seed,
             model=_model(o),
             estimators=o.estimator,
+            baseline=o.baseline or LOGGED,
         )
         if o.anytime is not None:
             found = found.at_any_time(o.anytime)
@@ -319,6 +329,7 @@ def _curve(o: argparse.Namespace) -> int:
             budgets=budgets,
             tolerances=o.tolerance,
             over=o.over,
+            baseline=o.baseline,
             folds=o.folds,
             seed=o.seed,
             model=_model(o),
@@ -363,6 +374,7 @@ def _assign(o: argparse.Namespace) -> int:
             budget=o.budget,
             holdout=o.holdout,
             lottery=_lottery(o.lottery),
+            baseline=o.baseline,
             seed=o.seed,
             model=_model(o),
         )

@@ -142,11 +142,17 @@ class Written:
     def _name(self, outcome: Look) -> str:
         return self._asked.names.get(outcome.name, outcome.name)
 
+    def _unit(self, name: str, known: Mapping[str, Key]) -> None:
+        """Write the unit of an outcome that is maximised."""
+        if self._asked.unit is not None and name in self._asked.weights:
+            self._key("unit", self._asked.unit, known["unit"])
+
     def _known(self) -> None:
         """Write the outcomes that are known in advance."""
         for name, values in self._asked.known.items():
             self._table(f"outcomes.{toml.key(name)}")
             self._key("known", {action: _plain(z) for action, z in values.items()}, named(KNOWN)["known"])
+            self._unit(name, named(KNOWN))
             told = ", ".join(f"{action} {amount(z)}" for action, z in values.items())
             self._guessed.append(f"{name!r} is known before acting: {told}; 0 under other actions")
 
@@ -295,6 +301,7 @@ class Written:
             ends = [0, 1] if unit else [_plain(min(low, 0.0)), _plain(high if high > low else low + 1.0)]
             told = "" if unit else f"In the log it is {amount(low)} to {amount(high)}: state the worst that can happen"
             self._key("range", ends, known["range"], told)
+        self._unit(called, known)
         if free := self._asked.free.get(outcome.name):
             self._key("free", [text or "none" for text in free], known["free"])
             self._guessed.append(f"{called!r} has no value under {_listed(free)}, where it is 0")
@@ -367,6 +374,7 @@ def draft(
     maximize: str | None = None,
     budgets: Mapping[str, float] | None = None,
     known: Mapping[str, Mapping[str, float]] | None = None,
+    unit: str | None = None,
 ) -> Draft:
     """Draft a problem file from the header of a log and its first rows.
 
@@ -382,6 +390,7 @@ def draft(
         budgets: by outcome, for all rows of the log. A cost that is the same in all rows of an action is known before
             acting; any other one is learned.
         known: the costs that no column has, by action, such as `{"cost": {"call": 7.1, "gift": 12}}`.
+        unit: in which all outcomes that are maximised are counted, such as euros.
 
     Raises:
         InvalidInput: the log cannot be read, or has no rows; or there is no column of a name.
@@ -401,7 +410,7 @@ def draft(
     ['[[budget]]', 'outcome = "cost"']
     """
     weights = {} if maximize is None else weights_of(maximize)
-    request = Request(action=action, weights=weights, budgets=budgets or {}, known=known or {})
+    request = Request(action=action, weights=weights, budgets=budgets or {}, known=known or {}, unit=unit)
     table = table_of(log)
     sample = table.read(dict.fromkeys(table.header({}), "the header"), most=SAMPLE)
     if not len(sample):

@@ -31,6 +31,7 @@ class Request:
         weights: of the outcomes that are maximised; empty to guess one.
         budgets: for all rows of the log, by outcome.
         known: the values of outcomes that no column has, by action.
+        unit: in which all outcomes that are maximised are counted; None if that is not said.
 
     Raises:
         InvalidInput: a number is not finite, or a budget is below 0.
@@ -40,8 +41,11 @@ class Request:
     weights: Mapping[str, float] = field(default_factory=dict)
     budgets: Mapping[str, float] = field(default_factory=dict)
     known: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    unit: str | None = None
 
     def __post_init__(self) -> None:
+        if self.unit is not None and not self.weights:
+            raise InvalidInput("unit", "nothing, where `maximize` is guessed", self.unit)
         for name, total in self.budgets.items():
             number(f"budget {name!r}", total, "a finite number of at least 0", lambda x: 0.0 <= x < np.inf)
         for name, values in self.known.items():
@@ -154,6 +158,7 @@ class Stated:
         known: the values of outcomes that are known in advance, by the text of the action.
         names: of the outcomes, by their columns.
         free: by column, the texts of actions under which an outcome has no value.
+        unit: of what is maximised, None if that is not said.
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -161,6 +166,7 @@ class Stated:
     known: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     free: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unit: str | None = None
 
     @staticmethod
     def of(
@@ -179,7 +185,9 @@ class Stated:
             InvalidInput: values of an action that the log does not have.
         """
         names = {look.name: name for name, look in outcomes.items()}
-        asked = Stated(weights=request.weights, budgets=request.budgets, known=request.known, names=names)
+        asked = Stated(
+            weights=request.weights, budgets=request.budgets, known=request.known, names=names, unit=request.unit
+        )
         if actions is None:
             return asked
         known, free = dict(request.known), dict[str, list[str]]()
