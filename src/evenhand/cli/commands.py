@@ -134,9 +134,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, rest = build().parse_known_args(arguments)
     if rest:
         options.parser.refuse(rest)
+    options.said = shlex.join(["evenhand", *(sys.argv[1:] if arguments is None else arguments)])  # for reports
+    return guarded(options)
+
+
+def guarded(options: argparse.Namespace) -> int:
+    """Run a command that was parsed, and print its error; returns the exit status."""
     from evenhand.core.errors import EvenhandError
 
-    options.said = shlex.join(["evenhand", *(sys.argv[1:] if arguments is None else arguments)])  # for reports
     try:
         refuse_swapped(options)
         status: int = options.run(options)

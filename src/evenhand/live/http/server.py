@@ -52,6 +52,7 @@ def serve(
     ready: Callable[[str], None] | None = None,
     known: bool = False,
     backups: Path | None = None,
+    listening: socket.socket | None = None,
 ) -> None:
     """Serve campaigns until the process is told to stop.
 
@@ -70,18 +71,19 @@ def serve(
         ready: is called with the address of the page before the first request is answered.
         known: whether clients may state known outcomes that declare no range; see `app`.
         backups: the folder of the backups, whose age is a metric; what killed ones left there is removed.
+        listening: a socket that listens to the address already, which several processes share.
 
     Raises:
         InvalidInput: other machines reach the address and there is no token; or the address cannot be listened on.
     """
-    check_address(host, port, token)
+    if listening is None:
+        check_address(host, port, token)
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     if backups is not None:
         remove_parts(backups)
     made = app(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known, backups=backups)
     raise_limit()
-    with _free(host, port):
-        listening = socket.create_server((host, port), family=_family(host))
+    listening = listen(host, port) if listening is None else listening
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {"log_config": None} if is_written() else {}
@@ -92,6 +94,16 @@ def serve(
         address = f"http://{at}:{listening.getsockname()[1]}"
         found = server(made, ready=None if ready is None else partial(ready, address), **settings)
         _run(found, listening)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens to an address.
+
+    Raises:
+        InvalidInput: the address cannot be listened on.
+    """
+    with _free(host, port):
+        return socket.create_server((host, port), family=_family(host))
 
 
 def _run(found: uvicorn.Server, listening: socket.socket) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import socket
 import sys
 import time
 import warnings
@@ -74,9 +75,16 @@ class Address(NamedTuple):
     known: bool = False
     log: Literal["json", "text"] | None = None
     backups: Path | None = None
+    listening: socket.socket | None = None  # that several processes share
 
 
-def serve_files(each: Mapping[str, Path | None], url: str, opening: OpenOptions, at: Address) -> str:
+def serve_files(
+    each: Mapping[str, Path | None],
+    url: str,
+    opening: OpenOptions,
+    at: Address,
+    tell: Callable[[], None] | None = None,
+) -> str:
     """Open or continue campaigns of problem files, and serve them until the process is told to stop.
 
     Args:
@@ -84,6 +92,7 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: OpenOptions,
         url: of the store of all of them.
         opening: how they are opened.
         at: where the server listens.
+        tell: is called before the first request is answered.
 
     Returns:
         What is said at its end.
@@ -92,7 +101,8 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: OpenOptions,
         InvalidInput, Conflict, Busy: as for `open_campaign` and `evenhand.live.http.serve`.
         MissingExtra: a package that the server needs is not installed.
     """
-    check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
+    if at.listening is None:
+        check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
     if at.backups is not None and not at.backups.is_dir():
         raise InvalidInput("backups", "a folder that exists", str(at.backups))
     check_names(list(each))
@@ -104,6 +114,8 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: OpenOptions,
 
     def ready(address: str) -> None:
         print(f"{address} (Ctrl-C stops)", flush=True)
+        if tell is not None:
+            tell()
 
     COMPILE_PROGRESS.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
     before = there(url)
