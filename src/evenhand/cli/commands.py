@@ -9,10 +9,11 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import NoReturn, TypeVar
 
 from evenhand.cli import campaigns, logs, serve, setup, simulations, stores, systems
-from evenhand.cli.arguments import refuse_swapped
+from evenhand.cli.arguments import read_defaults, refuse_swapped
 from evenhand.core.registry import suggestion
 from evenhand.experiments.experiment import discover
 from evenhand.version import __version__
@@ -125,6 +126,7 @@ def build() -> Parser:
     for room in (logs, serve, campaigns, stores, systems):
         room.add(commands)
     setup.add(commands, parser)
+    read_defaults(parser, os.environ)
     parser.whole = grouped(parser, commands, {n: e.title for n, e in experiments.items() if n != simulations.DEMO})
     return parser
 
@@ -134,6 +136,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, rest = build().parse_known_args(arguments)
     if rest:
         options.parser.refuse(rest)
+    if getattr(options, "misread", None):
+        options.parser.error(options.misread)
     options.said = shlex.join(["evenhand", *(sys.argv[1:] if arguments is None else arguments)])  # for reports
     return guarded(options)
 
@@ -141,10 +145,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def guarded(options: argparse.Namespace) -> int:
     """Run a command that was parsed, and print its error; returns the exit status."""
     from evenhand.core.errors import EvenhandError
+    from evenhand.core.progress import SCREEN
 
     try:
         refuse_swapped(options)
-        status: int = options.run(options)
+        with SCREEN.silent() if getattr(options, "quiet", False) else nullcontext():
+            status: int = options.run(options)
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from evenhand.core.progress import SCREEN, Work
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
     from evenhand.offline import Regressor, Saved
+    from evenhand.report.results import Evaluation
 
 VALUE = """\
 What would fixed policies have been worth? Every row of a randomised log answers this for the action that was logged;
@@ -230,9 +231,22 @@ def _shared(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="S", help="seed of the assignment of rows to parts (default: 0)"
     )
     _modelled(parser)
+    parser.add_argument("--json", action="store_true", help="print results.json in place of tables")
     parser.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and tables here"
     )
+
+
+def _show(found: Evaluation, o: argparse.Namespace, more: str = "") -> int:
+    """Print a result as text or JSON, and write its files."""
+    files = [] if o.out is None else found.write(o.out, o.said)
+    if o.json:
+        print(json.dumps(found.to_dict(), indent=1))
+        return 0
+    print(found)
+    if more:
+        print(more)
+    return _written(files)
 
 
 def _modelled(parser: argparse.ArgumentParser) -> None:
@@ -303,8 +317,7 @@ def _value(o: argparse.Namespace) -> int:
             found = found.at_any_time(o.anytime)
         if o.for_whom:
             found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
-    print(found)
-    return _written([] if o.out is None else found.write(o.out, o.said))
+    return _show(found, o)
 
 
 def _served(o: argparse.Namespace) -> dict[str, Saved]:
@@ -334,8 +347,7 @@ def _curve(o: argparse.Namespace) -> int:
             seed=o.seed,
             model=_model(o),
         )
-    print(found)
-    return _written([] if o.out is None else found.write(o.out, o.said))
+    return _show(found, o)
 
 
 def _rules(o: argparse.Namespace) -> int:
@@ -347,10 +359,8 @@ def _rules(o: argparse.Namespace) -> int:
     with Work("rules"):
         log = source_of(o.log, o.campaign)
         found = rules(log, o.problem, depth=o.depth, cuts=o.cuts, folds=o.folds, seed=o.seed, model=_model(o))
-    print(found)
     again = ["evenhand", "value", str(o.log), "--problem", str(o.problem), "--rule", found.rule]
-    print(f"\nto value it, as it is or changed: {shlex.join(again)}")
-    return _written([] if o.out is None else found.write(o.out, o.said))
+    return _show(found, o, f"\nto value it, as it is or changed: {shlex.join(again)}")
 
 
 def _assign(o: argparse.Namespace) -> int:
