@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ budgets"""
 OF_LOG = "that the policy learned from (default: what the store keeps of it)"
 FLAGS = {"1": True, "0": False, "true": True, "false": False}  # what a variable says of an option without a value
 _PREFIX, _WIDE = "EVENHAND_", 118
+_OF_TESTS = "EVENHAND_DATA"  # the folder of the data that tests need
 _DEFAULTS = "Variables of the environment are defaults of options, such as EVENHAND_SEED of --seed."
 _SQLITE = b"SQLite format 3"  # how the file of a store begins
 _STORE = re.compile(r"(sqlite|postgres|postgresql|memory):/")  # a path drops slashes, so that it has a single one
@@ -62,7 +64,7 @@ def read_defaults(parser: argparse.ArgumentParser, variables: Mapping[str, str])
                 read_defaults(each, variables)
             continue
         names = [_PREFIX + z[2:].replace("-", "_").upper() for z in action.option_strings if z.startswith("--")]
-        name = next((z for z in names if z in variables), None)
+        name = next((z for z in names if z in variables and z != _OF_TESTS), None)
         is_flag = isinstance(action, argparse._StoreTrueAction)
         if name is None or not (is_flag or isinstance(action, argparse._StoreAction | Once)):
             continue
@@ -71,6 +73,26 @@ def read_defaults(parser: argparse.ArgumentParser, variables: Mapping[str, str])
             parser.set_defaults(misread=f"{name}: expected one of {', '.join(map(str, choices))}, got {value!r}")
             continue
         action.default, action.required = FLAGS[value] if is_flag else value, False
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run a command, and print its error; returns the exit status."""
+    from evenhand.core.errors import EvenhandError
+
+    try:
+        return run()
+    except KeyboardInterrupt:
+        print("evenhand: interrupted", file=sys.stderr)
+        return 130
+    except MemoryError:
+        print("evenhand: not enough memory; take fewer replicas or rounds", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (EvenhandError, OSError) as error:  # for example a full disk
+        print(f"evenhand: {error}", file=sys.stderr)
+        return 2
 
 
 def count(text: str, least: int = 1) -> int:

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import NoReturn, TypeVar
 
 from evenhand.cli import campaigns, logs, serve, setup, simulations, stores, systems
-from evenhand.cli.arguments import read_defaults, refuse_swapped
+from evenhand.cli.arguments import guarded, read_defaults, refuse_swapped
 from evenhand.core.registry import suggestion
 from evenhand.experiments.experiment import discover
 from evenhand.version import __version__
@@ -139,32 +139,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if getattr(options, "misread", None):
         options.parser.error(options.misread)
     options.said = shlex.join(["evenhand", *(sys.argv[1:] if arguments is None else arguments)])  # for reports
-    return guarded(options)
 
+    def run() -> int:
+        from evenhand.core.progress import SCREEN
 
-def guarded(options: argparse.Namespace) -> int:
-    """Run a command that was parsed, and print its error; returns the exit status."""
-    from evenhand.core.errors import EvenhandError
-    from evenhand.core.progress import SCREEN
-
-    try:
         refuse_swapped(options)
         with SCREEN.silent() if getattr(options, "quiet", False) else nullcontext():
             status: int = options.run(options)
         sys.stdout.flush()
         return status
-    except KeyboardInterrupt:
-        print("evenhand: interrupted", file=sys.stderr)
-        return 130
-    except MemoryError:
-        print("evenhand: not enough memory; take fewer replicas or rounds", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader closed the pipe, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except (EvenhandError, OSError) as error:  # for example a full disk
-        print(f"evenhand: {error}", file=sys.stderr)
-        return 2
+
+    return guarded(run)
 
 
 def _begin(o: argparse.Namespace) -> int:

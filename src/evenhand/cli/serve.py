@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.arguments import AFTER, add_command, count
+from evenhand.cli.arguments import AFTER, add_command, count, guarded
 
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
@@ -148,43 +147,41 @@ def _serve(o: argparse.Namespace) -> int:
     from evenhand.live.http.start import STOPPED
     from evenhand.live.http.workers import run_workers
 
+    o.names = _names(o)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
     if o.workers == 1:
-        return serve_here(o, None, None)
+        print(serve_here(o, o.port))
+        return 0
     if o.lease is not None or o.store.startswith("memory:"):
         why = "--lease" if o.lease is not None else "a store in memory, which processes do not share"
         o.parser.error(f"--workers: expected 1 with {why}, got {o.workers}")
     check_address(o.host, o.port, _token_of(o))
+    given = {name: value for name, value in vars(o).items() if name not in ("parser", "run")}
     status = 0
     with listen(o.host, o.port) as listening, suppress(KeyboardInterrupt):
-        status = run_workers(o.workers, listening, partial(work, shlex.split(o.said)[1:]))
+        status = run_workers(o.workers, listening, partial(work, given))
     if not status:
         print(STOPPED)
     return status
 
 
-def work(arguments: Sequence[str], listening: socket.socket, first: bool, ready: Callable[[], None]) -> int:
-    """Serve as one of several processes, by the arguments of the command line."""
-    from evenhand.cli.commands import build, guarded
-
-    options = build().parse_args(arguments)
+def work(given: Mapping[str, Any], listening: socket.socket, first: bool, ready: Callable[[], None]) -> int:
+    """Serve as one of several processes, by the options of the command."""
+    options = argparse.Namespace(**given)
     if not first:
         options.new = False  # the first one began what there is
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    options.run = partial(serve_here, listening=listening, ready=ready)
-    return guarded(options)
+
+    def run() -> int:
+        serve_here(options, listening, ready)
+        return 0
+
+    return guarded(run)
 
 
-def _token_of(o: argparse.Namespace) -> str | Tokens | None:
-    from evenhand.live.campaigns.tokens import Tokens
-
-    single = os.environ.get("EVENHAND_TOKEN") or None
-    return single if o.tokens is None else Tokens(o.tokens, single)
-
-
-def serve_here(o: argparse.Namespace, listening: socket.socket | None, ready: Callable[[], None] | None) -> int:
-    """Serve in this process, at a socket that others share if there is one."""
-    from evenhand.live.http.start import STOPPED, Address, OpenOptions, names_of, serve_files
+def _names(o: argparse.Namespace) -> list[str]:
+    """Return the names of the campaigns, and refuse options that do not fit each other."""
+    from evenhand.live.http.start import names_of
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
@@ -200,6 +197,20 @@ def serve_here(o: argparse.Namespace, listening: socket.socket | None, ready: Ca
     names = names if o.problem else names_of(o.store, o.campaign)
     if len(names) > 1 and (o.learn_from or o.encode_as):
         o.parser.error("--learn-from and --encode-as are for a single campaign")
+    return names
+
+
+def _token_of(o: argparse.Namespace) -> str | Tokens | None:
+    from evenhand.live.campaigns.tokens import Tokens
+
+    single = os.environ.get("EVENHAND_TOKEN") or None
+    return single if o.tokens is None else Tokens(o.tokens, single)
+
+
+def serve_here(o: argparse.Namespace, port: int | socket.socket, ready: Callable[[], None] | None = None) -> str:
+    """Serve in this process, at a port or at a socket that others share, and return what is said at the end."""
+    from evenhand.live.http.start import STOPPED, Address, OpenOptions, serve_files
+
     opening = OpenOptions(
         log_path=o.learn_from or o.encode_as,
         learn=o.learn_from is not None if o.weight is None else o.weight,
@@ -216,14 +227,11 @@ def serve_here(o: argparse.Namespace, listening: socket.socket | None, ready: Ca
     )
     told, token = STOPPED, _token_of(o)
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
-        at = Address(
-            o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log, o.backups, listening
-        )
-        each = dict(zip(names, o.problem, strict=True)) if o.problem else dict.fromkeys(names)
+        hosts = ("127.0.0.1", "localhost", *o.allow_host)
+        at = Address(o.host, port, token, hosts, o.known, o.log, o.backups)
+        each = dict(zip(o.names, o.problem, strict=True)) if o.problem else dict.fromkeys(o.names)
         told = serve_files(each, o.store, opening, at, ready)
-    if ready is None:
-        print(told)
-    return 0
+    return told
 
 
 def _token(o: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ from evenhand.logs.columns import POINT, Columns, Marks, plain
 from evenhand.logs.dates import short
 from evenhand.logs.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.logs.reading import MARK, Form
-from evenhand.logs.request import Request, Stated, in_order, weights_of
+from evenhand.logs.request import Request, in_order, weights_of
 from evenhand.logs.sources import Given, table_of
 from evenhand.logs.vowpal_wabbit import VowpalWabbit
 
@@ -78,7 +78,7 @@ class Written:
     """A draft that grows table by table."""
 
     def __init__(
-        self, log: str, found: Looks, meant: Guess, whole: Columns, cluster: str | None, asked: Stated
+        self, log: str, found: Looks, meant: Guess, whole: Columns, cluster: str | None, asked: Request
     ) -> None:
         self._log, self._found, self._meant, self._whole, self._cluster = log, found, meant, whole, cluster
         self._asked = asked
@@ -453,7 +453,7 @@ def draft(
     wanted = [c.name for c in (meant.action, meant.propensity, *meant.outcomes) if c is not None]
     whole = table.read(dict.fromkeys(wanted, "the header"), form=form) if wanted else sample
     played = None if meant.action is None else whole.names(meant.action.name)
-    asked = Stated.of(request, outcomes, played, whole, found)
+    asked = request.found_in(outcomes, played, whole, found)
     meant = meant._replace(
         outcomes=tuple(c for c in meant.outcomes if asked.names.get(c.name, c.name) not in asked.known)
     )

@@ -32,6 +32,8 @@ class Request:
         budgets: for all rows of the log, by outcome.
         known: the values of outcomes that no column has, by action.
         unit: in which all outcomes that are maximised are counted; None if that is not said.
+        names: of the outcomes, by their columns, once a log was read.
+        free: by column, the texts of actions under which an outcome has no value, likewise.
 
     Raises:
         InvalidInput: a number is not finite, or a budget is below 0.
@@ -42,6 +44,8 @@ class Request:
     budgets: Mapping[str, float] = field(default_factory=dict)
     known: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     unit: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    free: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.unit is not None and not self.weights:
@@ -87,6 +91,38 @@ class Request:
             where = "maximize" if name in self.weights else "budget"
             found[name] = column_of(where, name, looks, "" if name in self.weights else f"; or state known {name!r}")
         return found
+
+    def found_in(self, outcomes: Mapping[str, Look], actions: Names | None, whole: Columns, looks: Looks) -> Request:
+        """Return the request with the costs that rows show to be known before acting, or free under some actions.
+
+        Args:
+            outcomes: the columns of outcomes, by name.
+            actions: the logged actions, None if no column is the action yet.
+            whole: the log.
+            looks: at its columns.
+
+        Raises:
+            InvalidInput: values of an action that the log does not have.
+        """
+        names = {look.name: name for name, look in outcomes.items()}
+        if actions is None:
+            return replace(self, names=names)
+        known, free = dict(self.known), dict[str, list[str]]()
+        for name, values in known.items():
+            for text in values:
+                if text not in actions.values:
+                    expected = f"values of the actions {few(map(repr, in_order(actions.values)))}"
+                    raise InvalidInput(f"known {name!r}", expected, f"{text!r}{suggestion(text, actions.values)}")
+        for name in sorted(self.costs & outcomes.keys()):
+            column = whole.names(outcomes[name].name)
+            fixed = values_by_action(actions, column, looks.missing, looks.decimal)
+            if fixed is not None:
+                known[name] = {text or "none": fixed[text] for text in in_order([*fixed]) if fixed[text]}
+                continue
+            empty = column.are(set(looks.missing))
+            none = [text for i, text in enumerate(actions.values) if empty[actions.codes == i].all()]
+            free |= {outcomes[name].name: in_order(none)} if none else {}
+        return replace(self, known=known, free=free, names=names)
 
 
 def weights_of(text: str) -> dict[str, float]:
@@ -146,66 +182,6 @@ def values_by_action(action: Names, column: Names, gaps: Iterable[str], decimal:
             return None
         found[text] = float(each[0])
     return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stated:
-    """What is stated about a log, with what its rows say of it.
-
-    Args:
-        weights: of the outcomes that are maximised.
-        budgets: for all rows of the log, by outcome.
-        known: the values of outcomes that are known in advance, by the text of the action.
-        names: of the outcomes, by their columns.
-        free: by column, the texts of actions under which an outcome has no value.
-        unit: of what is maximised, None if that is not said.
-    """
-
-    weights: Mapping[str, float] = field(default_factory=dict)
-    budgets: Mapping[str, float] = field(default_factory=dict)
-    known: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
-    free: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    unit: str | None = None
-
-    @staticmethod
-    def of(
-        request: Request, outcomes: Mapping[str, Look], actions: Names | None, whole: Columns, found: Looks
-    ) -> Stated:
-        """Return a request with the costs that rows show to be known before acting, or free under some actions.
-
-        Args:
-            request: by the names of columns.
-            outcomes: the columns of its outcomes, by name.
-            actions: the logged actions, None if no column is the action yet.
-            whole: the log.
-            found: how its columns look.
-
-        Raises:
-            InvalidInput: values of an action that the log does not have.
-        """
-        names = {look.name: name for name, look in outcomes.items()}
-        asked = Stated(
-            weights=request.weights, budgets=request.budgets, known=request.known, names=names, unit=request.unit
-        )
-        if actions is None:
-            return asked
-        known, free = dict(request.known), dict[str, list[str]]()
-        for name, values in known.items():
-            for text in values:
-                if text not in actions.values:
-                    expected = f"values of the actions {few(map(repr, in_order(actions.values)))}"
-                    raise InvalidInput(f"known {name!r}", expected, f"{text!r}{suggestion(text, actions.values)}")
-        for name in sorted(request.costs & outcomes.keys()):
-            column = whole.names(outcomes[name].name)
-            fixed = values_by_action(actions, column, found.missing, found.decimal)
-            if fixed is not None:
-                known[name] = {text or "none": fixed[text] for text in in_order([*fixed]) if fixed[text]}
-                continue
-            empty = column.are(set(found.missing))
-            none = [text for i, text in enumerate(actions.values) if empty[actions.codes == i].all()]
-            free |= {outcomes[name].name: in_order(none)} if none else {}
-        return replace(asked, known=known, free=free)
 
 
 def in_order(texts: Sequence[str]) -> list[str]:

@@ -69,13 +69,12 @@ class Address(NamedTuple):
     """The place and the guards of a server; see `evenhand.live.http.serve`."""
 
     host: str
-    port: int
+    port: int | socket.socket  # which several processes share
     token: str | Tokens | None
     hosts: Sequence[str]
     known: bool = False
     log: Literal["json", "text"] | None = None
     backups: Path | None = None
-    listening: socket.socket | None = None  # that several processes share
 
 
 def serve_files(
@@ -101,8 +100,7 @@ def serve_files(
         InvalidInput, Conflict, Busy: as for `open_campaign` and `evenhand.live.http.serve`.
         MissingExtra: a package that the server needs is not installed.
     """
-    if at.listening is None:
-        check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
+    check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
     if at.backups is not None and not at.backups.is_dir():
         raise InvalidInput("backups", "a folder that exists", str(at.backups))
     check_names(list(each))
