@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from asyncio import sleep as pause
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from time import sleep
@@ -133,6 +132,13 @@ class AsyncSender:
             except StopIteration as end:
                 response: httpx.Response = end.value
                 return response
+
+
+async def pause(seconds: float) -> None:
+    """Wait while the event loop runs on."""
+    import asyncio  # which takes longer to import than all else here, and runs in such a program anyway
+
+    await asyncio.sleep(seconds)
 
 
 def exchange(

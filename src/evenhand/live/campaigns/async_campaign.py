@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -24,6 +23,7 @@ class AsyncCampaign:
     Args:
         campaign: an open one, which is closed at the end of `async with`.
 
+    >>> import asyncio
     >>> import evenhand as eh
     >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
     >>> async def play():
@@ -45,6 +45,8 @@ class AsyncCampaign:
 
     async def call(self, verb: Callable[[Campaign], T]) -> T:
         """Make any other call in a thread, such as `await shop.call(lambda z: z.pause(by="us", why="stock"))`."""
+        import asyncio  # which takes long, and runs in such a program anyway
+
         return await asyncio.to_thread(verb, self.campaign)
 
     async def decide(
