@@ -53,6 +53,7 @@ def test_totals_are_values_per_case_times_the_rows_in_text_frame_and_json(files)
     rows = {(r.system, r.metric): r.mean for r in found.results().rows}
     assert rows["all call", "euros in all, beyond all none"] == pytest.approx(ROWS * p.beyond.value)
     assert rows["all call", "euros in all, beyond all none: 95 %, high"] == pytest.approx(ROWS * p.beyond.interval[1])
+    assert found.to_dict()["settings"]["baseline"] == "all none"
     text = str(found)
     assert re.search(
         r"Over the 600 cases of the log, 'targeted.*' brings [\d,]+ euros .*, \+[\d,.]+ euros .* beyond all none\.",

@@ -136,7 +136,8 @@ class Curve(LogResult):
     def inputs(self) -> dict[str, object]:
         """Return the inputs of the numbers, by name."""
         over = {"over": self.axis.name} if self.axis.name else {}
-        return super().inputs() | over | {f"stated {self.axis.point}": self.stated}
+        baseline = {} if self.baseline is None else {"baseline": self.baseline}
+        return super().inputs() | over | {f"stated {self.axis.point}": self.stated} | baseline
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:

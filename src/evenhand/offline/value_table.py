@@ -236,6 +236,10 @@ class Value(LogResult):
     def _best(self) -> Valued:
         return max(self._kept, key=lambda p: p.value.value)
 
+    def inputs(self) -> dict[str, object]:
+        """Return the inputs of the numbers, by name, with the baseline if it is of choice."""
+        return super().inputs() | ({} if self.baseline == LOGGED else {"baseline": self.baseline})
+
     def in_all(self) -> Iterator[str]:
         """State what the best policy brings over all rows, and how much that is beyond the baseline."""
         if not self.adds_up or refusal(self.checks) is not None or not self._kept:
