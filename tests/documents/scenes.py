@@ -84,6 +84,12 @@ SCENES = {
         "evenhand draft hillstrom.csv --out problem.toml",
         "evenhand value hillstrom.csv --problem problem.toml",
     ),
+    "a first answer": (
+        'evenhand draft hillstrom.csv --maximise "visit - 0.01 * mails" --budget mails=6400'
+        ' --known "mails: Mens E-Mail=1, Womens E-Mail=1" --out answer.toml',
+        "evenhand value hillstrom.csv --problem answer.toml",
+        'evenhand value hillstrom.csv --problem answer.toml --baseline "No E-Mail"',
+    ),
     "what is served, by the log": (
         "evenhand serve examples/email.toml --store sqlite:///email.db --learn-from hillstrom.csv",
         "evenhand value hillstrom.csv --problem examples/email.toml --served sqlite:///email.db",

@@ -68,7 +68,11 @@ SAID = {  # what is printed, of pages that do not show it
 BEGUN = ("docs/beyond-one-machine.md",)  # which shows the beginning of what is printed
 NO_RUN = {
     "docs/beyond-one-machine.md": ["a cluster"] * 2,
-    "docs/live-reference.md": ["a server: tests/live/http/test_client.py"] * 2,
+    "docs/live-reference.md": [
+        "a server: tests/live/http/test_client.py",
+        "a server: tests/live/http/test_async_client.py, and tests/live/campaigns/test_async_campaign.py",
+        "a server: tests/live/http/test_client.py",
+    ],
     "docs/replay.md": ["objects of a reader: tests/replay/test_own_policies.py"],
 }
 WITH_PYTHON = [str(page.relative_to(ROOT)) for page in PAGES if python(page)]

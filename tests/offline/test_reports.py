@@ -44,7 +44,8 @@ def test_headlines_of_values_without_a_policy_within_the_budget(log):
     assert dear.headline() == "No policy of the table keeps to 1,200 cents in all (0.4 per case)"
     assert "but it uses more than 1,200 cents in all (0.4 per case)" in dear.summary()
     allowed = "The budget is 1,200 cents for the 3,000 cases of the log, 0.4 per case."
-    assert found.summary().startswith(f"{found.headline()}. {allowed} What was logged brought ")
+    (whole,) = found.in_all()
+    assert found.summary().startswith(f"{found.headline()}. {whole} {allowed} What was logged brought ")
     free = replace(found, limits={})
     best = max(found.policies, key=lambda p: p.value.value)
     assert free.headline().startswith(f"{best.policy!r} has the highest value of 6 policies")  # none is beyond a budget

@@ -206,7 +206,7 @@ def test_a_sentence_says_where_targeting_stops_to_pay(two, found):
     wide = replace(found, bands={name: z._replace(less=1e6) for name, z in found.bands.items()})
     assert wide.pays() == "Targeting does not pay at any of 4 budgets: the log cannot tell it from 'only small'"
     assert f"{found.pays()}." in str(found)
-    assert found.summary().split(". ")[1] == found.pays()
+    assert found.summary().split(". ")[2] == found.pays()
     faulty = replace(found, checks={"propensities": "they do not add up"})
     assert faulty.pays() == "Whether targeting pays cannot be told from this log"
 

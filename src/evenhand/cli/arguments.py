@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
-from collections.abc import Callable, Sequence
+import sys
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from evenhand.cli.examples import EXAMPLES
 
 if TYPE_CHECKING:
     from evenhand.logs.log import Source
@@ -17,6 +22,10 @@ AFTER = """\
 what follows the horizon: "nothing" is played, decisions are refused ("stop"), or "go on" with what is left of the
 budgets"""
 OF_LOG = "that the policy learned from (default: what the store keeps of it)"
+FLAGS = {"1": True, "0": False, "true": True, "false": False}  # what a variable says of an option without a value
+_PREFIX, _WIDE = "EVENHAND_", 118
+_OF_TESTS = "EVENHAND_DATA"  # the folder of the data that tests need
+_DEFAULTS = "Variables of the environment are defaults of options, such as EVENHAND_SEED of --seed."
 _SQLITE = b"SQLite format 3"  # how the file of a store begins
 _STORE = re.compile(r"(sqlite|postgres|postgresql|memory):/")  # a path drops slashes, so that it has a single one
 
@@ -33,10 +42,57 @@ def add_command(
         text: what its help says; a text of several lines is shown as it is.
         run: runs it, and returns the exit status.
     """
-    shown = argparse.RawDescriptionHelpFormatter if "\n" in text else argparse.HelpFormatter
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=line, description=text, formatter_class=shown)
+    about = text if "\n" in text else textwrap.fill(text, _WIDE)
+    shown = argparse.RawDescriptionHelpFormatter
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=line, description=about, formatter_class=shown)
+    parser.epilog = f"example:\n  {EXAMPLES.get(name, parser.prog)}\n\n{_DEFAULTS}"
     parser.set_defaults(run=run, parser=parser)
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
     return parser
+
+
+def read_defaults(parser: argparse.ArgumentParser, variables: Mapping[str, str]) -> None:
+    """Take the defaults of a command's options from variables of the environment, and refuse those that are none.
+
+    Args:
+        parser: of a command, or of several, with options of one value or none.
+        variables: of the environment, such as EVENHAND_SEED for `--seed`.
+    """
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                read_defaults(each, variables)
+            continue
+        names = [_PREFIX + z[2:].replace("-", "_").upper() for z in action.option_strings if z.startswith("--")]
+        name = next((z for z in names if z in variables and z != _OF_TESTS), None)
+        is_flag = isinstance(action, argparse._StoreTrueAction)
+        if name is None or not (is_flag or isinstance(action, argparse._StoreAction | Once)):
+            continue
+        value, choices = variables[name], FLAGS if is_flag else action.choices
+        if choices is not None and value not in map(str, choices):
+            parser.set_defaults(misread=f"{name}: expected one of {', '.join(map(str, choices))}, got {value!r}")
+            continue
+        action.default, action.required = FLAGS[value] if is_flag else value, False
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run a command, and print its error; returns the exit status."""
+    from evenhand.core.errors import EvenhandError
+
+    try:
+        return run()
+    except KeyboardInterrupt:
+        print("evenhand: interrupted", file=sys.stderr)
+        return 130
+    except MemoryError:
+        print("evenhand: not enough memory; take fewer replicas or rounds", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (EvenhandError, OSError) as error:  # for example a full disk
+        print(f"evenhand: {error}", file=sys.stderr)
+        return 2
 
 
 def count(text: str, least: int = 1) -> int:
@@ -66,7 +122,7 @@ class Once(argparse.Action):
             argparse.ArgumentError: there is one already.
         """
         before = getattr(namespace, self.dest, None)
-        if before is not None:
+        if before is not None and before != os.environ.get(_PREFIX + self.dest.upper()):
             raise argparse.ArgumentError(self, f"expected one name, got {before!r} and {values!r}")
         setattr(namespace, self.dest, values)
 

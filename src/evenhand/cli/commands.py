@@ -9,10 +9,11 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import NoReturn, TypeVar
 
 from evenhand.cli import campaigns, logs, serve, setup, simulations, stores, systems
-from evenhand.cli.arguments import refuse_swapped
+from evenhand.cli.arguments import guarded, read_defaults, refuse_swapped
 from evenhand.core.registry import suggestion
 from evenhand.experiments.experiment import discover
 from evenhand.version import __version__
@@ -125,6 +126,7 @@ def build() -> Parser:
     for room in (logs, serve, campaigns, stores, systems):
         room.add(commands)
     setup.add(commands, parser)
+    read_defaults(parser, os.environ)
     parser.whole = grouped(parser, commands, {n: e.title for n, e in experiments.items() if n != simulations.DEMO})
     return parser
 
@@ -134,26 +136,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, rest = build().parse_known_args(arguments)
     if rest:
         options.parser.refuse(rest)
-    from evenhand.core.errors import EvenhandError
-
+    if getattr(options, "misread", None):
+        options.parser.error(options.misread)
     options.said = shlex.join(["evenhand", *(sys.argv[1:] if arguments is None else arguments)])  # for reports
-    try:
+
+    def run() -> int:
+        from evenhand.core.progress import SCREEN
+
         refuse_swapped(options)
-        status: int = options.run(options)
+        with SCREEN.silent() if getattr(options, "quiet", False) else nullcontext():
+            status: int = options.run(options)
         sys.stdout.flush()
         return status
-    except KeyboardInterrupt:
-        print("evenhand: interrupted", file=sys.stderr)
-        return 130
-    except MemoryError:
-        print("evenhand: not enough memory; take fewer replicas or rounds", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader closed the pipe, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except (EvenhandError, OSError) as error:  # for example a full disk
-        print(f"evenhand: {error}", file=sys.stderr)
-        return 2
+
+    return guarded(run)
 
 
 def _begin(o: argparse.Namespace) -> int:

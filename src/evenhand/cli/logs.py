@@ -17,6 +17,7 @@ from evenhand.core.progress import SCREEN, Work
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
     from evenhand.offline import Regressor, Saved
+    from evenhand.report.results import Evaluation
 
 VALUE = """\
 What would fixed policies have been worth? Every row of a randomised log answers this for the action that was logged;
@@ -34,6 +35,12 @@ Draft a problem file from the header of a log and its rows: which columns are th
 features, how missing values are marked, and what is left to decide. Every key has a comment. Print it, or write it:
 
   evenhand draft LOG.csv --out PROBLEM.toml
+
+For a first answer without editing the file, say what you want. Names are those of columns, without signs; a cost that
+no column has is stated by action:
+
+  evenhand draft LOG.csv --action offered --maximise "margin - cost" --budget cost=20000 --out PROBLEM.toml
+  evenhand draft LOG.csv --maximise visit --budget mails=500 --known "mails: letter=1" --out PROBLEM.toml
 
 A log of Vowpal Wabbit, as text or JSON, states the roles of its columns; its cost is minimised.
 With --schema, print the JSON Schema of problem files, with which editors check and complete them.
@@ -92,6 +99,14 @@ def _add_draft(commands: Commands) -> None:
         "log", nargs="?", type=Path, default=None, metavar="LOG", help="a file, a folder, or - for the standard input"
     )
     what.add_argument("--schema", action="store_true", help="print the JSON Schema of problem files instead")
+    draft.add_argument("--action", default=None, metavar="COLUMN", help="the column of the action (default: guessed)")
+    draft.add_argument("--maximise", "--maximize", dest="maximize", default=None, metavar="OUTCOMES",
+                       help="columns joined by signs, such as 'margin - 0.5 * cost' (default: guessed)")  # fmt: skip
+    draft.add_argument("--budget", type=_amount, action="append", default=[], metavar="OUTCOME=TOTAL",
+                       help="at most so much of it for all rows of the log (may be repeated)")  # fmt: skip
+    draft.add_argument("--known", type=_known, action="append", default=[], metavar="'OUTCOME: ACTION=X, ...'",
+                       help="a cost that no column has, 0 under other actions (may be repeated)")  # fmt: skip
+    draft.add_argument("--unit", default=None, metavar="UNIT", help="what is maximised is counted in, such as euros")
     draft.add_argument("--out", type=Path, default=None, metavar="FILE.toml", help="a new file (default: print it)")
 
 
@@ -112,6 +127,7 @@ def _add_value(commands: Commands) -> None:
     value.add_argument("--estimator", action="append", default=[], metavar="NAME",
                        help="a column of another estimator, such as dros; `evenhand systems --kind estimator` lists "
                        "them (may be repeated)")  # fmt: skip
+    _add_baseline(value, "an action, such as one that does nothing, or a rule (default: as logged)")
     value.add_argument("--served", default=None, metavar="STORE",
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
     add_name(value, "such a store")
@@ -130,6 +146,7 @@ def _add_curve(commands: Commands) -> None:
                        help="a budget per case, in place of evenly spaced ones (may be repeated)")  # fmt: skip
     curve.add_argument("--over", default=None, metavar="LIMIT",
                        help="another limit of the file in place of its first budget, as above")  # fmt: skip
+    _add_baseline(curve, "an action, such as one that does nothing, or 'as logged' (default: the best untargeted line)")
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
 
@@ -158,6 +175,7 @@ def _add_assign(commands: Commands) -> None:
     assign.add_argument("--lottery", default="uniform", metavar="L",
                         help="of these: uniform, plan for that of the plan, or an action, such as one that does "
                         "nothing; or chances, such as none=0.8,letter=0.2 (default: uniform)")  # fmt: skip
+    _add_baseline(assign, "an action for all cases, such as one that does nothing (default: none is compared)")
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     _modelled(assign)
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv",
@@ -195,6 +213,10 @@ def _add_replay(commands: Commands) -> None:
     )
 
 
+def _add_baseline(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--baseline", default=None, metavar="NAME", help=f"state results beyond it: {what}")
+
+
 def _shared(parser: argparse.ArgumentParser) -> None:
     add_source(parser)
     parser.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
@@ -209,9 +231,22 @@ def _shared(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="S", help="seed of the assignment of rows to parts (default: 0)"
     )
     _modelled(parser)
+    parser.add_argument("--json", action="store_true", help="print results.json in place of tables")
     parser.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and tables here"
     )
+
+
+def _show(found: Evaluation, o: argparse.Namespace, more: str = "") -> int:
+    """Print a result as text or JSON, and write its files."""
+    files = [] if o.out is None else found.write(o.out, o.said)
+    if o.json:
+        print(json.dumps(found.to_dict(), indent=1))
+        return 0
+    print(found)
+    if more:
+        print(more)
+    return _written(files)
 
 
 def _modelled(parser: argparse.ArgumentParser) -> None:
@@ -235,13 +270,19 @@ def _draft(o: argparse.Namespace) -> int:
         return 0
     from evenhand.replay import draft
 
-    found = draft(o.log)
+    found = draft(o.log, action=o.action, maximize=o.maximize, budgets=dict(o.budget), known=dict(o.known), unit=o.unit)
     if o.out is None:
         print(found, end="")
         return 0
     print(f"written: {found.write(o.out)}\n")
     for title, sentences in (("guessed", found.guessed), ("to decide", found.open)):
         print("\n".join([f"{title}:", *(f"- {sentence}" for sentence in sentences or ["nothing"])]))
+    if o.maximize is not None and not found.open:
+        log, problem = (shlex.quote(str(path)) for path in (o.log, o.out))
+        print(f"\nnext:\n  evenhand value {log} --problem {problem}")
+        if o.budget:
+            print(f"  evenhand curve {log} --problem {problem}")
+            print(f"  evenhand assign CASES.csv --problem {problem} --learn-from {log} --out LIST.csv")
     return 0
 
 
@@ -249,6 +290,7 @@ def _value(o: argparse.Namespace) -> int:
     from evenhand.core.validate import whole, writable
     from evenhand.offline import Evidence, for_whom, value
     from evenhand.offline.estimators.base import columns_of
+    from evenhand.offline.policies import LOGGED
 
     columns_of(o.estimator)  # before the log is read
     if o.anytime is not None:
@@ -269,13 +311,13 @@ def _value(o: argparse.Namespace) -> int:
             seed=o.seed,
             model=_model(o),
             estimators=o.estimator,
+            baseline=o.baseline or LOGGED,
         )
         if o.anytime is not None:
             found = found.at_any_time(o.anytime)
         if o.for_whom:
             found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
-    print(found)
-    return _written([] if o.out is None else found.write(o.out, o.said))
+    return _show(found, o)
 
 
 def _served(o: argparse.Namespace) -> dict[str, Saved]:
@@ -300,12 +342,12 @@ def _curve(o: argparse.Namespace) -> int:
             budgets=budgets,
             tolerances=o.tolerance,
             over=o.over,
+            baseline=o.baseline,
             folds=o.folds,
             seed=o.seed,
             model=_model(o),
         )
-    print(found)
-    return _written([] if o.out is None else found.write(o.out, o.said))
+    return _show(found, o)
 
 
 def _rules(o: argparse.Namespace) -> int:
@@ -317,10 +359,8 @@ def _rules(o: argparse.Namespace) -> int:
     with Work("rules"):
         log = source_of(o.log, o.campaign)
         found = rules(log, o.problem, depth=o.depth, cuts=o.cuts, folds=o.folds, seed=o.seed, model=_model(o))
-    print(found)
     again = ["evenhand", "value", str(o.log), "--problem", str(o.problem), "--rule", found.rule]
-    print(f"\nto value it, as it is or changed: {shlex.join(again)}")
-    return _written([] if o.out is None else found.write(o.out, o.said))
+    return _show(found, o, f"\nto value it, as it is or changed: {shlex.join(again)}")
 
 
 def _assign(o: argparse.Namespace) -> int:
@@ -344,6 +384,7 @@ def _assign(o: argparse.Namespace) -> int:
             budget=o.budget,
             holdout=o.holdout,
             lottery=_lottery(o.lottery),
+            baseline=o.baseline,
             seed=o.seed,
             model=_model(o),
         )
@@ -365,6 +406,32 @@ def _lottery(text: str) -> str | dict[str, float]:
         except ValueError:
             raise InvalidInput("lottery", "chances by action, such as none=0.8,letter=0.2", text) from None
     return found
+
+
+def _amount(text: str) -> tuple[str, float]:
+    """Read an outcome and a number.
+
+    >>> _amount("cost (€)=20000")
+    ('cost (€)', 20000.0)
+    """
+    name, _, value = text.rpartition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a name and a number, such as cost=20000, got {text!r}") from None
+
+
+def _known(text: str) -> tuple[str, dict[str, float]]:
+    """Read the values of an outcome by action.
+
+    >>> _known("cost: call=7.1, gift=12")
+    ('cost', {'call': 7.1, 'gift': 12.0})
+    """
+    name, colon, values = text.rpartition(":")
+    if not colon:
+        expected = "expected an outcome and its values by action, such as 'cost: call=7.1, gift=12'"
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
+    return name.strip(), dict(map(_amount, values.split(",")))
 
 
 def _written(files: list[Path], status: int = 0) -> int:

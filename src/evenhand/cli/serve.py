@@ -5,19 +5,26 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import socket
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.arguments import AFTER, add_command
+from evenhand.cli.arguments import AFTER, add_command, count, guarded
 
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
+    from evenhand.live.campaigns.tokens import Tokens
 
 SERVE = """\
 Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
-where the campaign stands. Everything is written to one log before it is answered. Several servers may share a store.
+where the campaign stands. Everything is written to one log before it is answered. Several servers may share a store,
+and --workers N starts several processes at one port:
+
+  evenhand serve PROBLEM.toml --store sqlite:///shop.db --workers 4
 
 The problem file begins a campaign; it is the one that `evenhand replay` reads. Either it states the ranges and levels
 of all columns, or a log is given that fixes them once. Several problem files are several campaigns, in one store:
@@ -102,6 +109,8 @@ def _add_serve(commands: Commands) -> None:
     )
     serve.add_argument("--port", type=int, default=os.environ.get("EVENHAND_PORT", "8000"), metavar="N",
                        help="the port (default: EVENHAND_PORT, else 8000; 0 takes a free one)")  # fmt: skip
+    serve.add_argument("--workers", type=count, default=1, metavar="N",
+                       help="processes at the port, which share the log and its budgets (default: 1)")  # fmt: skip
     serve.add_argument("--allow-host", action="append", default=[], metavar="NAME",
                        help="a name that clients call the server by (may be repeated)")  # fmt: skip
     serve.add_argument("--tokens", type=Path, default=None, metavar="FILE.toml",
@@ -134,8 +143,45 @@ def _add_pool(commands: Commands) -> None:
 
 
 def _serve(o: argparse.Namespace) -> int:
-    from evenhand.live.campaigns.tokens import Tokens
-    from evenhand.live.http.start import STOPPED, Address, OpenOptions, names_of, serve_files
+    from evenhand.live.http.server import check_address, listen
+    from evenhand.live.http.start import STOPPED
+    from evenhand.live.http.workers import run_workers
+
+    o.names = _names(o)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
+    if o.workers == 1:
+        print(serve_here(o, o.port))
+        return 0
+    if o.lease is not None or o.store.startswith("memory:"):
+        why = "--lease" if o.lease is not None else "a store in memory, which processes do not share"
+        o.parser.error(f"--workers: expected 1 with {why}, got {o.workers}")
+    check_address(o.host, o.port, _token_of(o))
+    given = {name: value for name, value in vars(o).items() if name not in ("parser", "run")}
+    status = 0
+    with listen(o.host, o.port) as listening, suppress(KeyboardInterrupt):
+        status = run_workers(o.workers, listening, partial(work, given))
+    if not status:
+        print(STOPPED)
+    return status
+
+
+def work(given: Mapping[str, Any], listening: socket.socket, first: bool, ready: Callable[[], None]) -> int:
+    """Serve as one of several processes, by the options of the command."""
+    options = argparse.Namespace(**given)
+    if not first:
+        options.new = False  # the first one began what there is
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def run() -> int:
+        serve_here(options, listening, ready)
+        return 0
+
+    return guarded(run)
+
+
+def _names(o: argparse.Namespace) -> list[str]:
+    """Return the names of the campaigns, and refuse options that do not fit each other."""
+    from evenhand.live.http.start import names_of
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
@@ -151,6 +197,20 @@ def _serve(o: argparse.Namespace) -> int:
     names = names if o.problem else names_of(o.store, o.campaign)
     if len(names) > 1 and (o.learn_from or o.encode_as):
         o.parser.error("--learn-from and --encode-as are for a single campaign")
+    return names
+
+
+def _token_of(o: argparse.Namespace) -> str | Tokens | None:
+    from evenhand.live.campaigns.tokens import Tokens
+
+    single = os.environ.get("EVENHAND_TOKEN") or None
+    return single if o.tokens is None else Tokens(o.tokens, single)
+
+
+def serve_here(o: argparse.Namespace, port: int | socket.socket, ready: Callable[[], None] | None = None) -> str:
+    """Serve in this process, at a port or at a socket that others share, and return what is said at the end."""
+    from evenhand.live.http.start import STOPPED, Address, OpenOptions, serve_files
+
     opening = OpenOptions(
         log_path=o.learn_from or o.encode_as,
         learn=o.learn_from is not None if o.weight is None else o.weight,
@@ -165,16 +225,13 @@ def _serve(o: argparse.Namespace) -> int:
         named=o.campaign is not None or not o.problem,
         accept_clock=o.accept_clock,
     )
-    single = os.environ.get("EVENHAND_TOKEN") or None
-    token = single if o.tokens is None else Tokens(o.tokens, single)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
-    told = STOPPED
+    told, token = STOPPED, _token_of(o)
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
-        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log, o.backups)
-        each = dict(zip(names, o.problem, strict=True)) if o.problem else dict.fromkeys(names)
-        told = serve_files(each, o.store, opening, at)
-    print(told)
-    return 0
+        hosts = ("127.0.0.1", "localhost", *o.allow_host)
+        at = Address(o.host, port, token, hosts, o.known, o.log, o.backups)
+        each = dict(zip(o.names, o.problem, strict=True)) if o.problem else dict.fromkeys(o.names)
+        told = serve_files(each, o.store, opening, at, ready)
+    return told
 
 
 def _token(o: argparse.Namespace) -> int:

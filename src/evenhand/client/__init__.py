@@ -7,10 +7,11 @@ try:
 except ImportError as error:
     raise MissingExtra("clients", "client") from error
 
+from evenhand.client.async_client import AsyncClient
 from evenhand.client.client import Client, Decision, Erased
 from evenhand.client.entries import Deciding, Observing
 from evenhand.client.requests import NoAnswer, RequestRefused
 
-__all__ = ["Client", "Deciding", "Decision", "Erased", "NoAnswer", "Observing", "RequestRefused"]
+__all__ = ["AsyncClient", "Client", "Deciding", "Decision", "Erased", "NoAnswer", "Observing", "RequestRefused"]
 
 del httpx

@@ -83,10 +83,7 @@ class Client:
         timeout: float = 10.0,
         reach: float = 30.0,
     ) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise InvalidInput("url", "one that begins with http:// or https://", repr(url))
-        inside = "" if campaign is None else f"campaigns/{quote(campaign, safe='')}/"
-        self.url = f"{url.rstrip('/')}/{inside}"
+        self.url = address(url, campaign)
         self._sender = Sender(self.url, token, tries, timeout, reach)
 
     def __enter__(self) -> Client:
@@ -115,7 +112,7 @@ class Client:
             offered: the actions that may be played; None for all.
             known: known outcomes of this case, where the server accepts them.
         """
-        return _decision(self._sender.send("POST", "decide", Deciding(case, key, offered, known).body()))
+        return read_decision(self._sender.send("POST", "decide", Deciding(case, key, offered, known).body()))
 
     def decide_many(self, asked: Sequence[Deciding]) -> list[Decision | Refusal]:
         """Ask for decisions in one request, which is one transaction of the server.
@@ -135,7 +132,7 @@ class Client:
             NoAnswer: after the last try.
         """
         answers = self._sender.send_each("decide", [one.body() for one in asked])
-        return [refusal(answer) or _decision(answer) for answer in answers]
+        return [refusal(answer) or read_decision(answer) for answer in answers]
 
     def observe(
         self, decision: int | str, outcomes: Outcomes | Sequence[Outcomes | None], *, revise: bool = False
@@ -177,8 +174,7 @@ class Client:
 
     def find(self, decision: int | str) -> dict[str, Any]:
         """Return a decision with its case, its state and its events, by its number or its key."""
-        at = f"decisions/{decision}" if isinstance(decision, int) else f"decisions?key={quote(decision, safe='')}"
-        return self._sender.send("GET", at)
+        return self._sender.send("GET", place_of(decision))
 
     def report(self) -> dict[str, Any]:
         """Return the report of the campaign."""
@@ -269,7 +265,24 @@ class Client:
         return bool(self._sender.send("POST", route, fields_with_values(asked))["new"])
 
 
-def _decision(found: Mapping[str, Any]) -> Decision:
+def address(url: str, campaign: str | None) -> str:
+    """Return the address of the routes of a campaign, which ends with a slash.
+
+    Raises:
+        InvalidInput: the URL has another scheme.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise InvalidInput("url", "one that begins with http:// or https://", repr(url))
+    inside = "" if campaign is None else f"campaigns/{quote(campaign, safe='')}/"
+    return f"{url.rstrip('/')}/{inside}"
+
+
+def place_of(decision: int | str) -> str:
+    """Return the route of a decision, by its number or its key."""
+    return f"decisions/{decision}" if isinstance(decision, int) else f"decisions?key={quote(decision, safe='')}"
+
+
+def read_decision(found: Mapping[str, Any]) -> Decision:
     """Read an answer to a request for a decision."""
     found = {"warnings": (), **found}  # earlier servers state none
     lists = {name: tuple(found[name]) for name in ("actions", "probabilities", "warnings")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from time import sleep
 from typing import Any
@@ -67,11 +67,7 @@ class Sender:
             RequestRefused: the server refuses it.
             NoAnswer: after the last try.
         """
-        response = self._response(method, path, body)
-        found = _object(response)
-        if not response.is_success or found is None:
-            raise _refusal(response)
-        return found
+        return answer(self._response(method, path, body))
 
     def send_each(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Send a list of bodies until it is answered, and return an answer for each.
@@ -79,39 +75,122 @@ class Sender:
         Raises:
             RequestRefused, NoAnswer: as for `send`, of the list as a whole.
         """
-        response = self._response("POST", path, list(bodies))
-        found = _json(response)
-        if not response.is_success or not isinstance(found, list):
-            raise _refusal(response)
-        return found
+        return answers(self._response("POST", path, list(bodies)))
 
     def _response(self, method: str, path: str, body: object) -> httpx.Response:
         """Send a request until the server no longer asks for another try."""
-        body, reason, number = plain(body), "no try was allowed", 0
-        waits = _waits(self._reach if self._tries > 1 else 0.0)
-        while number < self._tries:
-            wait = min(_FIRST * 2**number, _LONGEST) * random.uniform(0.5, 1.0)  # clients do not come back at once
-            try:
-                response = self._http.request(method, self.url + path, json=body)
-            except httpx.ConnectError as error:  # nothing was sent
-                again = next(waits, None)
-                if again is None:
-                    raise NoAnswer(f"no connection to {self.url}: {error}") from error
-                sleep(again)
-                continue
-            except httpx.TransportError as error:
-                reason = f"{type(error).__name__}: {error}"
-            else:
-                if response.status_code not in RETRIED:
-                    return response
-                why = (_object(response) or {}).get("error")
-                reason = f"status {response.status_code}{'' if why is None else f', {why}'}"
-                stated = response.headers.get("retry-after", "")
-                wait = max(wait, min(float(stated), 60.0)) if stated.isdigit() else wait
-            number += 1
-            if number < self._tries:
+        body, tries = plain(body), exchange(self.url, self._tries, self._reach)
+        wait = next(tries)
+        while True:
+            if wait:
                 sleep(wait)
-        raise NoAnswer(f"no answer of {self.url} at {self._tries} tries; the last one: {reason}")
+            found: httpx.Response | httpx.TransportError
+            try:
+                found = self._http.request(method, self.url + path, json=body)
+            except httpx.TransportError as error:
+                found = error
+            try:
+                wait = tries.send(found)
+            except StopIteration as end:
+                response: httpx.Response = end.value
+                return response
+
+
+class AsyncSender:
+    """Sends requests as `Sender` does, without blocking the event loop; its arguments are the same."""
+
+    def __init__(self, url: str, token: str | None, tries: int, timeout: float, reach: float) -> None:
+        self.url, self._tries, self._reach = url, tries, reach
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx.AsyncClient(headers=headers, timeout=timeout)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request until it is answered, and return the answer; errors are those of `Sender.send`."""
+        return answer(await self._response(method, path, body))
+
+    async def send_each(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Send a list of bodies until it is answered, and return an answer for each."""
+        return answers(await self._response("POST", path, list(bodies)))
+
+    async def _response(self, method: str, path: str, body: object) -> httpx.Response:
+        body, tries = plain(body), exchange(self.url, self._tries, self._reach)
+        wait = next(tries)
+        while True:
+            if wait:
+                await pause(wait)
+            found: httpx.Response | httpx.TransportError
+            try:
+                found = await self._http.request(method, self.url + path, json=body)
+            except httpx.TransportError as error:
+                found = error
+            try:
+                wait = tries.send(found)
+            except StopIteration as end:
+                response: httpx.Response = end.value
+                return response
+
+
+async def pause(seconds: float) -> None:
+    """Wait while the event loop runs on."""
+    import asyncio  # which takes longer to import than all else here, and runs in such a program anyway
+
+    await asyncio.sleep(seconds)
+
+
+def exchange(
+    url: str, tries: int, reach: float
+) -> Generator[float, httpx.Response | httpx.TransportError, httpx.Response]:
+    """Yield the seconds to wait before each try, take what came of it, and return the answer.
+
+    Raises:
+        NoAnswer: after the last try.
+    """
+    reason, number, wait = "no try was allowed", 0, 0.0
+    waits = _waits(reach if tries > 1 else 0.0)
+    while number < tries:
+        found = yield wait
+        wait = min(_FIRST * 2**number, _LONGEST) * random.uniform(0.5, 1.0)  # clients do not come back at once
+        if isinstance(found, httpx.ConnectError):  # nothing was sent
+            again = next(waits, None)
+            if again is None:
+                raise NoAnswer(f"no connection to {url}: {found}") from found
+            wait = again
+            continue
+        if isinstance(found, httpx.TransportError):
+            reason = f"{type(found).__name__}: {found}"
+        elif found.status_code not in RETRIED:
+            return found
+        else:
+            why = (_object(found) or {}).get("error")
+            reason = f"status {found.status_code}{'' if why is None else f', {why}'}"
+            stated = found.headers.get("retry-after", "")
+            wait = max(wait, min(float(stated), 60.0)) if stated.isdigit() else wait
+        number += 1
+    raise NoAnswer(f"no answer of {url} at {tries} tries; the last one: {reason}")
+
+
+def answer(response: httpx.Response) -> dict[str, Any]:
+    """Return an answer that is a JSON object.
+
+    Raises:
+        RequestRefused: it is anything else, or an error.
+    """
+    found = _object(response)
+    if not response.is_success or found is None:
+        raise _refusal(response)
+    return found
+
+
+def answers(response: httpx.Response) -> list[dict[str, Any]]:
+    """Return an answer that is a list; errors are those of `answer`."""
+    found = _json(response)
+    if not response.is_success or not isinstance(found, list):
+        raise _refusal(response)
+    return found
 
 
 def plain(value: object, field: str = "") -> Any:

@@ -7,10 +7,12 @@ minute, or the last few units, as a process becomes faster once it has compiled;
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TextIO, TypeVar
 
@@ -69,6 +71,15 @@ class Screen:
         else:
             self._target.write(f"{line}\n")
         self._target.flush()
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Show nothing for a while."""
+        before, self._stream = self._stream, io.StringIO()
+        try:
+            yield
+        finally:
+            self._stream = before
 
     def clear(self) -> None:
         """Remove the line that stands in the terminal."""

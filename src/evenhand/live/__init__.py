@@ -1,5 +1,6 @@
 """Campaigns: live decisions by any number of workers on one event log, from which all state is derived."""
 
+from evenhand.live.campaigns.async_campaign import AsyncCampaign
 from evenhand.live.campaigns.audits import Audit, audit
 from evenhand.live.campaigns.backups import archive, backup, restore
 from evenhand.live.campaigns.campaign import Campaign
@@ -16,6 +17,7 @@ from evenhand.live.stores.opening import Place
 from evenhand.live.worker.clocks import accept_clock
 
 __all__ = [
+    "AsyncCampaign",
     "Audit",
     "Busy",
     "Campaign",

@@ -278,19 +278,43 @@ class Guess(NamedTuple):
         return (*self.numeric, *self.categorical, *self.dates)
 
 
-def guess(found: Looks, fits: Callable[[Look, Look], bool]) -> Guess:
+def guess(
+    found: Looks, fits: Callable[[Look, Look], bool], action: Look | None = None, stated: Sequence[Look] = ()
+) -> Guess:
     """Guess the roles of columns.
 
     Args:
         found: how they look.
         fits: whether the values of a column occur as often as a column of their probabilities says.
+        action: the column of the action, if it is stated.
+        stated: the columns of outcomes that are stated.
     """
     ours = _ours(found.columns)
-    columns = [c for c in found.columns if c not in ours]
-    chances = [c for c in columns if c.kind == "number" and _is_chance(c, found.decimal)]
+    columns = [c for c in found.columns if c not in (*ours, *stated)]
+    chances = [c for c in columns if c is not action and c.kind == "number" and _is_chance(c, found.decimal)]
     propensity = _best(chances, _PROPENSITY)
     rest = [c for c in columns if c is not (propensity[0] if propensity else None)]
-    codes = [c for c in rest if 2 <= len(c.values) <= MOST_ACTIONS and _is_code(c)]
+    several = _actions(rest, propensity, fits) if action is None else [action]
+    action = several[0] if len(several) == 1 else None
+    rest = [c for c in rest if c is not action]
+    named = [c for c in rest if c not in several and _is_outcome(c)]
+    # Before the action in the header, an outcome is plainly named, and the only one: the sales of a customer are known.
+    after = [c for c in named if action is None or c.place > action.place]
+    outcomes = tuple(after or [c for c in named if not stated and "_".join(c.words) in _OUTCOME])
+    left = [LeftOut(c.name, "evenhand wrote it into a list, before outcomes were known") for c in ours]
+    whole = Guess(
+        action=action,
+        actions=tuple(c.name for c in several),
+        propensity=propensity[0] if len(propensity) == 1 else None,
+        outcomes=(*stated, *outcomes),
+        left_out=tuple(left),
+    )
+    return whole.with_features([c for c in rest if c not in outcomes], several)
+
+
+def _actions(columns: Sequence[Look], propensity: Sequence[Look], fits: Callable[[Look, Look], bool]) -> list[Look]:
+    """The columns that may be the action; one if it looks like it more than others."""
+    codes = [c for c in columns if 2 <= len(c.values) <= MOST_ACTIONS and _is_code(c)]
     several = _best(codes, _ACTION)
     if len(propensity) == 1:
         named = [c for c in codes if c in several or (_is_named(c, _ACTION) and not _is_outcome(c))]
@@ -298,21 +322,7 @@ def guess(found: Looks, fits: Callable[[Look, Look], bool]) -> Guess:
         several = several if clear or len(named) == 1 else named
         if len(several) == 1 and not fits(several[0], propensity[0]):  # another column may be meant
             several += [c for c in codes if c not in several and not _is_outcome(c) and fits(c, propensity[0])]
-    action = several[0] if len(several) == 1 else None
-    rest = [c for c in rest if c is not action]
-    named = [c for c in rest if c not in several and _is_outcome(c)]
-    # Before the action in the header, an outcome is plainly named, and the only one: the sales of a customer are known.
-    after = [c for c in named if action is None or c.place > action.place]
-    outcomes = tuple(after or [c for c in named if "_".join(c.words) in _OUTCOME])
-    left = [LeftOut(c.name, "evenhand wrote it into a list, before outcomes were known") for c in ours]
-    whole = Guess(
-        action=action,
-        actions=tuple(c.name for c in several),
-        propensity=propensity[0] if len(propensity) == 1 else None,
-        outcomes=outcomes,
-        left_out=tuple(left),
-    )
-    return whole.with_features([c for c in rest if c not in outcomes], several)
+    return several
 
 
 def _ours(columns: Sequence[Look]) -> list[Look]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,14 +23,13 @@ from evenhand.logs.columns import POINT, Columns, Marks, plain
 from evenhand.logs.dates import short
 from evenhand.logs.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.logs.reading import MARK, Form
+from evenhand.logs.request import Request, in_order, weights_of
 from evenhand.logs.sources import Given, table_of
 from evenhand.logs.vowpal_wabbit import VowpalWabbit
 from evenhand.problem.hashing import COLUMNS
 
 DECIDE = "DECIDE"
 _EVEN = 1e-4  # the chance below which counts of actions are not taken to be equal
-_NOTHING = ("no", "none", "nothing", "control", "null", "nobody", "holdout", "kein", "keine", "ohne",
-            "nichts", "kontrolle", "kontrollgruppe", "nic", "bez", "žádný", "žádná", "kontrola")  # fmt: skip
 _MOST = 8  # names in a sentence
 _WIDE = 118  # characters of a line
 _BUDGET = """\
@@ -79,8 +78,11 @@ class Draft:
 class Written:
     """A draft that grows table by table."""
 
-    def __init__(self, log: str, found: Looks, meant: Guess, whole: Columns, cluster: str | None = None) -> None:
+    def __init__(
+        self, log: str, found: Looks, meant: Guess, whole: Columns, cluster: str | None, asked: Request
+    ) -> None:
         self._log, self._found, self._meant, self._whole, self._cluster = log, found, meant, whole, cluster
+        self._asked = asked
         self._lines: list[str] = []
         self._guessed: list[str] = []
         self._open: list[str] = []
@@ -88,8 +90,13 @@ class Written:
     def draft(self) -> Draft:
         """Write all tables."""
         root, stated = named(keys()), self._meant.stated
-        names = [outcome.name for outcome in self._meant.outcomes]
-        if names:
+        names, asked = [self._name(outcome) for outcome in self._meant.outcomes], self._asked
+        if asked.weights:
+            single = list(asked.weights) if list(asked.weights.values()) == [1.0] else []
+            self._key("maximize", single[0] if single else asked.weights, root["maximize"])
+            if rest := [name for name in names if name not in (*asked.weights, *asked.budgets)]:
+                self._guessed.append(f"more outcomes, which are not maximised: {_listed(rest)}")
+        elif names:
             others = f"; others are {_listed(names[1:])}" if names[1:] else ""
             aim, aimed = ("minimize", "minimised") if "minimize" in stated else ("maximize", "maximised")
             self._key(aim, names[0], root[aim], f"Here it is the first outcome{others}")
@@ -110,6 +117,7 @@ class Written:
         for outcome in self._meant.outcomes:
             self._outcome(outcome)
         self._outside(self._meant.outcomes, self._meant.action)
+        self._known()
         if not names:
             self._table("outcomes.outcome")
             self._undecided(
@@ -123,9 +131,35 @@ class Written:
         )
         dear, known = actions[-1] if actions else "letter", named(KNOWN)["known"].about
         price = "price" if "cost" in names else "cost"
-        self._lines += ["", *_BUDGET.format(action=toml.key(dear), known=known, outcome=price).splitlines()]
+        if not asked.budgets:
+            self._lines += ["", *_BUDGET.format(action=toml.key(dear), known=known, outcome=price).splitlines()]
+        for name, total in asked.budgets.items():
+            told = " # for all cases of the log; or rate = 0.3 per case"
+            self._lines += [
+                "",
+                "[[budget]]",
+                f"outcome = {toml.value(name)}",
+                f"total = {toml.value(_plain(total))}{told}",
+            ]
         return Draft(text="\n".join([*self._head(), *self._lines]) + "\n", guessed=tuple(self._guessed),
                      open=tuple(self._open))  # fmt: skip
+
+    def _name(self, outcome: Look) -> str:
+        return self._asked.names.get(outcome.name, outcome.name)
+
+    def _unit(self, name: str, known: Mapping[str, Key]) -> None:
+        """Write the unit of an outcome that is maximised."""
+        if self._asked.unit is not None and name in self._asked.weights:
+            self._key("unit", self._asked.unit, known["unit"])
+
+    def _known(self) -> None:
+        """Write the outcomes that are known in advance."""
+        for name, values in self._asked.known.items():
+            self._table(f"outcomes.{toml.key(name)}")
+            self._key("known", {action: _plain(z) for action, z in values.items()}, named(KNOWN)["known"])
+            self._unit(name, named(KNOWN))
+            told = ", ".join(f"{action} {amount(z)}" for action, z in values.items())
+            self._guessed.append(f"{name!r} is known before acting: {told}; 0 under other actions")
 
     def _no_outcome(self) -> str:
         unclear = [c.name for c in self._found.columns if c.kind == UNCLEAR]
@@ -215,14 +249,14 @@ class Written:
             self._undecided("column", known["column"], f"which column is the action{among}")
             for column in self._found.columns:
                 if (column.kind == "name" or column.whole) and 2 <= len(column.values) <= _MOST:
-                    names = {text: text for text in _ordered(column.values)}
+                    names = {text: text for text in in_order(column.values)}
                     self._lines.append(f"# values = {toml.value(names)} # if it is {column.name!r}")
             self._lines += [
                 f"# {known['values'].about}",
                 f"values = {{ {toml.value(MARK)} = {toml.value('none')} }}",
             ]
             return []
-        names = {text: text or "none" for text in _ordered(list(self._played(action)))}
+        names = {text: text or "none" for text in in_order(list(self._played(action)))}
         self._key("column", action.name, known["column"])
         self._key("values", names, known["values"])
         self._guessed.insert(0, f"action: {action.name!r}, with {len(names)} different values")
@@ -269,8 +303,10 @@ class Written:
             self._lines.append(f"# constant = {toml.value(each)}")
 
     def _outcome(self, outcome: Look) -> None:
-        known, names = named(LEARNED), self._whole.names(outcome.name)
-        self._table(f"outcomes.{toml.key(outcome.name)}")
+        known, names, called = named(LEARNED), self._whole.names(outcome.name), self._name(outcome)
+        self._table(f"outcomes.{toml.key(called)}")
+        if called != outcome.name:
+            self._key("column", outcome.name, known["column"])
         stated = yes_no(outcome.values) if outcome.kind != "number" else {}
         rest = [text for text in names.values if text not in stated and text not in self._found.missing]
         if stated and not rest:
@@ -282,10 +318,17 @@ class Written:
             ends = [0, 1] if unit else [_plain(min(low, 0.0)), _plain(high if high > low else low + 1.0)]
             told = "" if unit else f"In the log it is {amount(low)} to {amount(high)}: state the worst that can happen"
             self._key("range", ends, known["range"], told)
+        self._unit(called, known)
+        if free := self._asked.free.get(outcome.name):
+            self._key("free", [text or "none" for text in free], known["free"])
+            self._guessed.append(f"{called!r} has no value under {_listed(free)}, where it is 0")
 
     def _outside(self, outcomes: Sequence[Look], action: Look | None) -> None:
         """Write what is done with rows that have no outcome, or no action, if there are some."""
         found = {z.name: self._whole.names(z.name).are(self._found.missing) for z in outcomes}
+        for name, texts in self._asked.free.items():
+            assert action is not None  # by which it is free
+            found[name] = found[name] & ~self._whole.names(action.name).are(texts)
         if action is not None and "" not in self._played(action):
             found[action.name] = self._whole.names(action.name).are({""})
         gaps = {name: f"{missing.mean():.1%}" for name, missing in found.items() if missing.any()}
@@ -340,19 +383,16 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:_MOST])) + more
 
 
-def _ordered(texts: Sequence[str]) -> list[str]:
-    """Put what does nothing first, as ties go to it, and numbers by their size."""
-
-    def place(text: str) -> tuple[bool, float, str]:
-        words = text.lower().replace("-", " ").replace("_", " ").split()
-        nothing = not words or words[0] in _NOTHING
-        return not nothing, int(text) if text.isdecimal() else 0.0, text
-
-    return sorted(texts, key=place)
-
-
 @checked
-def draft(log: Given) -> Draft:
+def draft(
+    log: Given,
+    *,
+    action: str | None = None,
+    maximize: str | None = None,
+    budgets: Mapping[str, float] | None = None,
+    known: Mapping[str, Mapping[str, float]] | None = None,
+    unit: str | None = None,
+) -> Draft:
     """Draft a problem file from the header of a log and its first rows.
 
     Columns are told apart by their names, their values and their places. What looks like the action, the propensity and
@@ -361,9 +401,16 @@ def draft(log: Given) -> Draft:
 
     Args:
         log: as for `read_log`.
+        action: the column of the action; by default it is guessed, as what is maximised.
+        maximize: the columns of outcomes, such as "margin - cost". A name may leave out signs and capitals of its
+            column: `cost` is the column "Cost (€)".
+        budgets: by outcome, for all rows of the log. A cost that is the same in all rows of an action is known before
+            acting; any other one is learned.
+        known: the costs that no column has, by action, such as `{"cost": {"call": 7.1, "gift": 12}}`.
+        unit: in which all outcomes that are maximised are counted, such as euros.
 
     Raises:
-        InvalidInput: the log cannot be read, or has no rows.
+        InvalidInput: the log cannot be read, or has no rows; or there is no column of a name.
         MissingExtra: pyarrow is needed for all but CSV and Vowpal Wabbit, and is not installed.
 
     >>> import tempfile
@@ -375,16 +422,31 @@ def draft(log: Given) -> Draft:
     ()
     >>> print(found.guessed[0])
     action: 'letter', with 2 different values
+    >>> asked = draft(path, maximize="visit - 0.1 * cost", budgets={"cost": 50}, known={"cost": {"yes": 1}})
+    >>> asked.text.splitlines()[-3:-1]
+    ['[[budget]]', 'outcome = "cost"']
     """
+    weights = {} if maximize is None else weights_of(maximize)
+    request = Request(action=action, weights=weights, budgets=budgets or {}, known=known or {}, unit=unit)
     table = table_of(log)
     sample = table.read(dict.fromkeys(table.header({}), "the header"), most=SAMPLE)
     if not len(sample):
         raise InvalidInput(table.name, "at least one row after the header", "none")
     found = looks(sample, table.form({}).separator)
+    outcomes = request.outcomes_among(found.columns)
     if isinstance(table, VowpalWabbit):
+        if request != Request():
+            raise InvalidInput(
+                "action, maximize, budgets and known", "none, as this log states what columns are", "some"
+            )
         meant = table.guess(found)
     else:
-        meant = guess(found, lambda action, chances: drawn_by(sample, action.name, chances.name, found.decimal))
+        meant = guess(
+            found,
+            lambda action, chances: drawn_by(sample, action.name, chances.name, found.decimal),
+            request.action_among(found.columns),
+            tuple(outcomes.values()),
+        )
     if meant.action is not None:
         for column, actions in stated_under(sample, sample.names(meant.action.name), meant.features).items():
             under = ", ".join(map(repr, actions))
@@ -407,4 +469,9 @@ def draft(log: Given) -> Draft:
         meant = meant.without(differ, f"{why}actions depend on it")
     wanted = [c.name for c in (meant.action, meant.propensity, *meant.outcomes) if c is not None]
     whole = table.read(dict.fromkeys(wanted, "the header"), form=form) if wanted else sample
-    return Written(table.name, found, meant, whole, cluster).draft()
+    played = None if meant.action is None else whole.names(meant.action.name)
+    asked = request.found_in(outcomes, played, whole, found)
+    meant = meant._replace(
+        outcomes=tuple(c for c in meant.outcomes if asked.names.get(c.name, c.name) not in asked.known)
+    )
+    return Written(table.name, found, meant, whole, cluster, asked).draft()

@@ -291,6 +291,7 @@ FEATURES = (
             choice(*TREATMENTS), "refuse", '"refuse"'),
     )),
 )  # fmt: skip
+_UNIT = Key("unit", "What it is counted in, such as euros, for reports of a log.", TEXT)
 LEARNED = (
     Key("column", "The column of the outcome.", TEXT, None, "NAME"),
     Key(
@@ -305,6 +306,7 @@ LEARNED = (
     Key("free", "The actions under which it is always 0, so that no budget on it masks them.", TEXTS, ()),
     Key("fallback", "What counts where it never comes, if a campaign settles overdue decisions by it.", NUMBER),
     Key("times", "The known outcome that multiplies it, such as a price.", TEXT),
+    _UNIT,
 )
 KNOWN = (
     Key(
@@ -314,6 +316,7 @@ KNOWN = (
     ),
     Key("column", "The column of the case that has the value, or one per action.", TEXT_OR_NAMES, None, "as in known"),
     Key("range", "The range of the values that clients of a server may state, [low, high].", RANGE, None, "none"),
+    _UNIT,
 )
 _ACTIONS = either("a table of names by logged value, or a list of different names", NAMES, TEXTS)
 ACTION = (

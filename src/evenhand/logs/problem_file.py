@@ -99,6 +99,7 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         columns={o.outcome.name: o.column for o in outcomes if o.column is not None},
         values={o.outcome.name: o.values for o in outcomes if o.values is not None},
         by_case={o.outcome.name: o.by_case for o in outcomes if o.by_case},
+        units={o.outcome.name: o.unit for o in outcomes if o.unit is not None},
         maximize=_objective(root, {o.outcome.name: o for o in outcomes}),
         subject_to=constraints,
         groups=_groups(root.table("groups"), constraints),
@@ -203,6 +204,7 @@ class _Read(NamedTuple):
     column: str | None = None
     values: dict[str, float] | None = None
     by_case: dict[str, str] | None = None
+    unit: str | None = None
 
 
 def _outcome(table: Table, name: str, described: Actions | None) -> _Read:
@@ -221,21 +223,21 @@ def _outcome(table: Table, name: str, described: Actions | None) -> _Read:
         by_case = dict.fromkeys(known, column) if isinstance(column, str) else column
         ends: tuple[float, float] | None = t.get("range")
         if ends is None:
-            return _Read(Outcome(name, known=known), by_case=by_case)
+            return _Read(Outcome(name, known=known), by_case=by_case, unit=t.get("unit"))
         low, high = ends
         for action, value in known.items():
             if not low <= value <= high:
                 raise InvalidInput(
                     t.field(f"known.{action}"), f"a number from {low:g} to {high:g}, as its range says", value
                 )
-        return _Read(Outcome(name, low, high, known=known), by_case=by_case)
+        return _Read(Outcome(name, low, high, known=known), by_case=by_case, unit=t.get("unit"))
     t = table.table(name, LEARNED)
     stated: tuple[float, float] | dict[str, tuple[float, float]] = t.get("range")
     lows, highs = stated if isinstance(stated, tuple) else ({a: z[i] for a, z in stated.items()} for i in range(2))
     made = Outcome(
         name, lows, highs, mean=t.get("mean"), free=t.get("free"), fallback=t.get("fallback"), times=t.get("times")
     )
-    return _Read(made, t.get("column") or name, t.get("values"))
+    return _Read(made, t.get("column") or name, t.get("values"), unit=t.get("unit"))
 
 
 def _objective(root: Table, outcomes: Mapping[str, object]) -> str | Objective:

@@ -69,6 +69,7 @@ class Spec:
         columns: the columns of the learned and noisy outcomes.
         values: by learned or noisy outcome, the numbers that the texts of its column stand for.
         by_case: for known outcomes, the columns of those actions whose values differ from case to case.
+        units: what outcomes are counted in, for reports.
         maximize: as in `Problem`.
         subject_to: the constraints.
         groups: the groupings, by name.
@@ -112,6 +113,7 @@ class Spec:
     columns: Mapping[str, str]
     values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     by_case: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
     maximize: str | Objective
     subject_to: tuple[Constraint, ...] = ()
     groups: Mapping[str, Grouping] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from evenhand.logs.checks import fault_of, scope
 from evenhand.offline.cautions import Doubt, sure
 from evenhand.offline.curve_limits import Axis
 from evenhand.offline.curve_policies import TARGETED, Line
-from evenhand.offline.results import LogResult, in_band, interval, reaches, told, use_cell
+from evenhand.offline.results import LogResult, Total, in_band, interval, reaches, told, use_cell
 from evenhand.offline.scores import Bands, Estimate
 from evenhand.offline.uplift import Measure, Measures
 from evenhand.report import allowances, charts
@@ -76,6 +76,7 @@ class Curve(LogResult):
         stated: the budget of the problem file, per case.
         doubt: what speaks against targeting at the budget of the file.
         learned: whether what the budget limits is learned, so that plans keep to it by predictions.
+        baseline: the line beyond which the headline states targeting; None for the best that targets nobody.
     """
 
     name: ClassVar[str] = "curve"
@@ -90,6 +91,7 @@ class Curve(LogResult):
     stated: float
     doubt: Doubt
     learned: bool
+    baseline: str | None = None
 
     @property
     def columns(self) -> tuple[Column[Point], ...]:
@@ -134,12 +136,17 @@ class Curve(LogResult):
     def inputs(self) -> dict[str, object]:
         """Return the inputs of the numbers, by name."""
         over = {"over": self.axis.name} if self.axis.name else {}
-        return super().inputs() | over | {f"stated {self.axis.point}": self.stated}
+        baseline = {} if self.baseline is None else {"baseline": self.baseline}
+        return super().inputs() | over | {f"stated {self.axis.point}": self.stated} | baseline
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:
         """The allowance of the file's budget, where that is varied."""
-        return () if self.axis.name else (Allowance(self.spent, self.stated, self.rows, "cases of the log"),)
+        return (
+            ()
+            if self.axis.name
+            else allowances.allowances({self.spent: self.stated}, self.rows, "cases of the log", units=self.units)
+        )
 
     @property
     def about(self) -> str:
@@ -154,21 +161,44 @@ class Curve(LogResult):
         """State the gain of targeting over the best single action, at the budget of the file or the nearest to it."""
         i = self._at
         at = [each._replace(rate=self.budgets[i]) for each in self.allowed]
-        b = "".join(f"{amount(z.total, 6)} {self.spent} in all ({amount(z.rate)} per case)" for z in at)
+        b = "".join(f"{amount(z.total, 6)} {z.what} in all ({amount(z.rate)} per case)" for z in at)
         b = b or f"{self.axis.unit} {amount(self.budgets[i])}"  # of another limit
         first = self.lines[0]
         if (fault := fault_of(self.checks)) is not None:
             return f"What targeting brings cannot be told, as {fault}"
         if self.doubt.any or math.isnan(first.value[i].se):
             return f"At {b}, what targeting brings cannot be told, as the log says too little of such plays"
-        rivals = [line for line in self._rivals if not math.isnan(line.value[i].se)]
-        if not rivals:
+        best = self._rival
+        if best is None:
             low, high = first.value[i].interval
             value = f"{first.value[i].value:.4f} {self.objective} per case (95 %: {low:.4f} to {high:.4f})"
             return f"{scope(self.checks)}At {b}, {first.name} is worth {value}"
-        best = max(rivals, key=lambda line: line.value[i].value)
         beyond = interval("", best.less[i]).words(f" {self.objective} per case beyond {best.name}")
         return f"{scope(self.checks)}At {b}, targeting brings {beyond}"
+
+    @property
+    def _rival(self) -> Line | None:
+        """The baseline, or else the best line that targets nobody; None if no error is known of it."""
+        i = self._at
+        lines = self._rivals if self.baseline is None else [z for z in self.lines if z.name == self.baseline]
+        known = [line for line in lines if not math.isnan(line.value[i].se)]
+        return max(known, key=lambda line: line.value[i].value, default=None)
+
+    def in_all(self) -> Iterator[str]:
+        """State what targeting brings over all rows, and how much that is beyond the other line."""
+        first, other, i = self.lines[0], self._rival, self._at
+        if not (self.adds_up and self._sound) or math.isnan(first.value[i].se):
+            return
+        value = Total(first.value[i], self.rows).text(self.objective)
+        told = f"Over the {self.rows:,} cases of the log that is {value}"
+        if other is not None:
+            told += f", {Total(other.less[i], self.rows).text(self.objective, signed=True)} beyond {other.name}"
+        yield f"{told}."
+
+    def heading(self) -> Iterator[str]:
+        """Yield the lines above the tables, with the budgets, what is wrong, the notes, the result and its total."""
+        yield from super().heading()
+        yield from self.in_all()
 
     @property
     def _unit(self) -> str:
@@ -230,6 +260,7 @@ class Curve(LogResult):
     def sentences(self) -> Iterator[str]:
         """Yield at which budgets differences are told from chance, by bands of all budgets, and the worth of a unit."""
         first, *others = self.lines
+        yield from self.in_all()
         yield f"{self.pays()}."
         yield from allowances.sentences(self.allowed)
         for line in others if self._sound else ():

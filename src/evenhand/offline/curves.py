@@ -12,7 +12,8 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
-from evenhand.core.texts import amount
+from evenhand.core.registry import suggestion
+from evenhand.core.texts import amount, few
 from evenhand.core.validate import file, writable
 from evenhand.logs.checks import Checks
 from evenhand.logs.log import Source
@@ -50,7 +51,6 @@ from evenhand.offline.policies import LOGGED, limits
 from evenhand.offline.results import Counted
 from evenhand.offline.stack import stack_notes
 from evenhand.offline.uplift import RATES, measures_of, rates
-from evenhand.report.quantities import objective_name
 
 POINTS = 20  # budgets of a curve by default
 _NO_RATE = "RATE is left out: its ranks count rows alike, and the rows of this log have weights"
@@ -64,6 +64,7 @@ def curve(
     budgets: Sequence[float] | int = POINTS,
     tolerances: Sequence[float] = (),
     over: str | None = None,
+    baseline: str | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -95,6 +96,8 @@ def curve(
         tolerances: of fair lines, in place of those in the file.
         over: the name of another limit in place of the first budget, as notes on prices and errors state it; `budgets`
             are then its numbers.
+        baseline: the line beyond which the headline states targeting: "as logged", or an action, for all cases or for
+            those drawn at random; by default the best of the lines that target nobody.
         folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.
         seed: of how rows are dealt to the folds.
         model: makes a model of outcomes that is not fitted yet; estimators of scikit-learn are such.
@@ -124,6 +127,9 @@ def curve(
     """
     evidence = evidence_of(log, problem)
     check_seed(seed)
+    if baseline is not None and baseline not in (LOGGED, *evidence.names):
+        expected = f"{LOGGED!r}, or an action ({few(evidence.names)})"
+        raise InvalidInput("baseline", expected, f"{baseline}{suggestion(baseline, evidence.names)}")
     varied = None if over is None else limit_named(evidence, over)
     limit = limit_of(evidence)
     if varied is None and limit is None:
@@ -147,10 +153,15 @@ def curve(
     lines = tuple(line for line in lines if line.name not in nowhere)
     ranked = varied is None and crossed.dealt.linear and clusters.weights is None  # where rows count alike
     rate = dict(zip(RATES, rates(crossed, limit.outcome, ask), strict=True)) if ranked else {}
+    if baseline is not None:
+        names = [line.name for line in lines[1:]]
+        baseline = next((n for n in (f"all {baseline}", f"only {baseline}", baseline) if n in names), baseline)
+        if baseline not in names:
+            raise InvalidInput("baseline", f"one of the lines {few(map(repr, names))}", baseline)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,
-        objective=objective_name(evidence.problem),
+        objective=evidence.aim,
         axis=drawn.axis,
         spent=limit.outcome,
         budgets=at,
@@ -158,6 +169,9 @@ def curve(
         bands=bands,
         measures=measures_of(areas, rate, seed, clusters.names, 2 * len(lines)),
         stated=limit.rate,
+        baseline=baseline,
+        units=evidence.units,
+        adds_up=evidence.adds_up,
         doubt=doubted[TARGETED],
         learned=limit.learned,
         rows=evidence.rows,
@@ -173,7 +187,7 @@ def curve(
             *drawn.notes,
             *((_NO_RATE,) if varied is None and crossed.dealt.linear and not ranked else ()),
             *(f"not drawn, as no share of the cases keeps to all limits: {z}" for z in nowhere),
-            *worth_of_limits(TARGETED, drawn.first, objective_name(evidence.problem)),
+            *worth_of_limits(TARGETED, drawn.first, evidence.aim),
         ),
     )
     if out is not None:

@@ -37,6 +37,7 @@ from evenhand.offline.outcome_models import (
 from evenhand.offline.scores import scores
 from evenhand.offline.sparse_rows import SparseRows, read_by_models
 from evenhand.problem.problem import Problem
+from evenhand.report.quantities import objective_name
 
 
 class Tables(NamedTuple):
@@ -189,6 +190,23 @@ class Evidence:
         if self.clusters.weights is not None:
             column = None if self.spec is None else self.spec.weight
             raise InvalidInput(f"{self.problem_file}: weight", f"none in {where}, where all rows count alike", column)
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """What outcomes are counted in, where the problem file says so."""
+        return {} if self.spec is None else self.spec.units
+
+    @property
+    def aim(self) -> str:
+        """What is maximised, in words: the unit of a sum whose outcomes have the same, else the objective's name."""
+        units = {self.units.get(name) for name in self.problem.objective.outcomes}
+        unit = units.pop() if isinstance(self.problem.objective, Linear) and len(units) == 1 else None
+        return unit or objective_name(self.problem)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether averages per case times the rows are totals: of a sum, where all rows count alike."""
+        return isinstance(self.problem.objective, Linear) and self.clusters.weights is None
 
     @cached_property
     def clusters(self) -> Clusters:

@@ -28,7 +28,6 @@ from evenhand.offline.plans.planned_policies import Parted, moves, worth_of_limi
 from evenhand.offline.saved_policies import Saved
 from evenhand.offline.scores import Average, Estimate, blocks, weights
 from evenhand.report.allowances import of_rounds
-from evenhand.report.quantities import objective_name
 
 
 @runtime_checkable
@@ -96,11 +95,11 @@ class Valued(NamedTuple):
     policy: str
     value: Estimate  # doubly robust
     by: Mapping[str, Estimate]  # the estimators asked for; without an error where its bias is not known
-    beyond: Estimate  # the difference to what was logged, by pairs of cases
+    beyond: Estimate  # the difference to the baseline, by pairs of cases
     less: Mapping[str, Estimate]  # the difference to every policy before it in the table, by pairs of cases
     doubt: Doubt  # where it is a guess, no estimate has an error
     bounds: Bounds | None  # of the value, where it is a guess and bounds are known
-    beyond_bounds: Bounds | None  # of the difference to what was logged, likewise
+    beyond_bounds: Bounds | None  # of the difference to the baseline, likewise
     used: Mapping[str, Estimate]  # of every outcome with a budget, per case
     kept: tuple[Kept, ...]  # every constraint
     trouble: str | None  # why there is no value or no honest error, if so
@@ -163,7 +162,7 @@ def _planned(crossed: Crossed, found: Unasked, name: str, planner: Planner, outc
         own, moved = next(targeted(crossed, planner, outcome))
     except (InfeasibleProblem, InvalidInput) as error:  # such as averages outside of the domain, which every row has
         return found._replace(notes=(*found.notes, f"no {name!r}: {error}"))
-    notes = (*found.notes, *worth_of_limits(name, own, objective_name(crossed.evidence.problem)))
+    notes = (*found.notes, *worth_of_limits(name, own, crossed.evidence.aim))
     plan = own.probabilities(len(crossed.evidence.names))
     return Unasked(found.policies | {name: plan}, found.moved | {name: moved}, notes)
 
@@ -243,8 +242,9 @@ def valued(
     moved: Mapping[str, Mapping[str, FoldMoves]],
     doubted: Mapping[str, Doubt],
     estimators: Mapping[str, Estimator],
+    baseline: str = LOGGED,
 ) -> Iterator[Weighed]:
-    """Yield the estimates of the logged policy, and then of each policy.
+    """Yield the estimates of the logged policy, and then of each policy, the baseline first.
 
     Args:
         evidence, tables: what is known about every row.
@@ -252,9 +252,11 @@ def valued(
         moved: of policies that were planned by the log.
         doubted: what speaks against each policy.
         estimators: that are stated beside the value, by name.
+        baseline: the policy beyond which the others are stated.
 
     Raises:
-        InvalidInput: no row agrees with a policy, or an estimator needs what the problem does not state.
+        InvalidInput: no row agrees with a policy, the log cannot judge the baseline, or an estimator needs what the
+            problem does not state.
     """
     objective, played, rows = evidence.problem.objective, evidence.played, np.arange(evidence.rows)
     names, logged = objective.outcomes, evidence.used((*evidence.problem.learned, *evidence.problem.known))
@@ -284,9 +286,14 @@ def valued(
         kept=tuple(kept(evidence, logged.__getitem__, alike)),
         trouble=trouble(objective, averages, LOGGED),
     )
-    sums = blocks(first.psi, clusters.names)
-    yield Weighed(own, sums, np.zeros_like(sums))
-    before, ends_of_log = {LOGGED: (first, here)}, cache(ends)
+    sums, logging = blocks(first.psi, clusters.names), own
+    before, ends_of_log, base = {LOGGED: (first, here)}, cache(ends), (first, here)
+    if baseline == LOGGED:
+        yield Weighed(own, sums, np.zeros_like(sums))
+    else:
+        if doubted[baseline].is_guess:
+            raise InvalidInput("baseline", "a policy of which the log says enough", baseline)
+        policies = {baseline: policies[baseline]} | dict(policies)
     for name, policy in policies.items():
         w = weights(policy, played, evidence.propensities)
         if not w.any():
@@ -308,20 +315,24 @@ def valued(
         found = objective_of(objective, averages)
         around = _ends(policy, ends_of_log(evidence), clusters) if never else None
         value = found.estimate if guessed else _value(evidence, found, averages, w)
+        if name == baseline:
+            base = found, value
+            own = logging._replace(beyond=first.beyond(here, found, value))
+            yield Weighed(own, sums, blocks(first.less(found).psi, clusters.names))
         own = Valued(
             policy=name,
             value=value,
             by={n: _estimate(evidence, one, samples, guessed) for n, one in estimators.items()},
-            beyond=found.beyond(value, first, here),
+            beyond=Estimate(0.0, 0.0) if name == baseline else found.beyond(value, *base),
             less={other: found.beyond(value, *each) for other, each in before.items()},
             doubt=doubted[name],
             bounds=None if around is None else Bounds.of(*around),
-            beyond_bounds=None if around is None else Bounds.of(*(end.less(first) for end in around)),
+            beyond_bounds=None if around is None else Bounds.of(*(end.less(base[0]) for end in around)),
             used={limit: _use(evidence, limit, amounts(limit), w, limit in guesses) for limit in limits(evidence)},
             kept=tuple(kept(evidence, amounts, w, guesses)),
             trouble=trouble(objective, scored, name),
         )
-        yield Weighed(own, blocks(found.psi, clusters.names), blocks(found.less(first).psi, clusters.names))
+        yield Weighed(own, blocks(found.psi, clusters.names), blocks(found.less(base[0]).psi, clusters.names))
         before[name] = found, value
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
+from evenhand.core.texts import amount
 from evenhand.logs.checks import Checks
 from evenhand.logs.clusters import Clusters
 from evenhand.offline.cautions import Bounds
@@ -46,6 +47,8 @@ class LogResult(Evaluation):
         folds, seed: of the cross-fitting.
         checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
         notes: remarks about the log.
+        units: what outcomes are counted in, where the problem file says so.
+        adds_up: whether averages per case times the rows are totals.
     """
 
     errors: ClassVar[str] = "by the influence function, for the population behind the log"
@@ -59,6 +62,8 @@ class LogResult(Evaluation):
     checks: Checks
     notes: tuple[str, ...]
     clusters: Counted | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    adds_up: bool = False
 
     @property
     @abstractmethod
@@ -111,6 +116,55 @@ class LogResult(Evaluation):
         """Yield warnings about the log, and remarks."""
         yield from warnings(self.checks)
         yield from (*self.notes, *self.remarks())
+
+
+class Total(NamedTuple):
+    """A number of all cases, by its estimate per case."""
+
+    estimate: Estimate
+    cases: int
+
+    @property
+    def pair(self) -> tuple[float, float]:
+        """The total and its standard error."""
+        return self.estimate.value * self.cases, self.estimate.se * self.cases
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval; NaN where no error is known."""
+        return self.within(Z)
+
+    def within(self, errors: float) -> tuple[float, float]:
+        """The interval with the confidence of a number of standard errors of a normal one to either side."""
+        low, high = self.estimate.within(errors)
+        return low * self.cases, high * self.cases
+
+    def text(self, what: str, of: str = SINGLE, errors: float = Z, *, signed: bool = False) -> str:
+        """Return the total with its interval, in words.
+
+        Args:
+            what: it is a total of.
+            of, errors: what the interval covers, and the standard errors of a normal one with its confidence.
+            signed: whether a sign is in front, as of differences.
+
+        >>> Total(Estimate(2.5, 0.1), 30_000).text("euros", signed=True)
+        '+75,000 euros (95 %: +69,120 to +80,880)'
+        """
+        value, low, high = (_whole(z, signed) for z in (self.pair[0], *self.within(errors)))
+        return f"{value} {what} " + ("(no error known)" if math.isnan(self.estimate.se) else f"({of}: {low} to {high})")
+
+    def cells(self) -> tuple[str, str]:
+        """Return the total and its interval for a table."""
+        if math.isnan(self.estimate.value):
+            return "", ""
+        if math.isnan(self.estimate.se):
+            return f"{_whole(self.pair[0])} (guess)", ""
+        low, high = self.interval
+        return _whole(self.pair[0]), f"{_whole(low)} to {_whole(high)}"
+
+
+def _whole(z: float, signed: bool = False) -> str:
+    return f"{'+' * (signed and z > 0.0)}{amount(z + 0.0)}"
 
 
 def told(estimate: Estimate) -> str:

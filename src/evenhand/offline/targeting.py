@@ -31,7 +31,6 @@ from evenhand.offline.results import Counted, LogResult, in_band, interval, reac
 from evenhand.offline.scores import Estimate, blocks, reach
 from evenhand.report import charts
 from evenhand.report.page import Part
-from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Records
 from evenhand.report.tables import Table
 
@@ -370,7 +369,7 @@ def for_whom(
     return ForWhom(
         log=evidence.log,
         problem_file=evidence.problem_file,
-        objective=objective_name(evidence.problem),
+        objective=evidence.aim,
         policy=policy,
         actions=evidence.names,
         levels=tuple(levels_of(evidence.columns, lottery, () if evidence.spec is None else evidence.spec.dates)),

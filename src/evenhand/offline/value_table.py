@@ -16,8 +16,8 @@ from evenhand.logs.checks import fault_of, refusal, scope
 from evenhand.offline.cautions import FEW, Kept
 from evenhand.offline.estimators.base import PRINTED, Estimator, all_estimators
 from evenhand.offline.events import FEW_EVENTS, Share
-from evenhand.offline.policies import Valued, tied
-from evenhand.offline.results import LogResult, coverage, in_band, interval, reaches, told, use_cell
+from evenhand.offline.policies import LOGGED, Valued, tied
+from evenhand.offline.results import LogResult, Total, coverage, in_band, interval, reaches, told, use_cell
 from evenhand.offline.scores import Bands, Estimate, anytime
 from evenhand.offline.targeting import ForWhom
 from evenhand.report import allowances, charts
@@ -32,17 +32,18 @@ CAVEAT = (
 )
 
 
-def columns(objective: str, estimators: Sequence[str]) -> tuple[Column[Valued], ...]:
+def columns(objective: str, estimators: Sequence[str], baseline: str = LOGGED) -> tuple[Column[Valued], ...]:
     """Return the columns of a table of values, of which those of estimators have their names.
 
     >>> [column.names for column in columns("sale", ["ips", "switch"])][2:4]
     [('ips', 'se ips'), ('switch',)]
     """
     by = all_estimators()
-    beyond = "beyond logged", "se beyond", "low beyond", "high beyond"
+    other = "logged" if baseline == LOGGED else baseline
+    beyond = f"beyond {other}", "se beyond", "low beyond", "high beyond"
     return (
         Column(("value", "se", "low", "high"), objective, lambda p: p.value),
-        Column(beyond, f"{objective} beyond what was logged", lambda p: p.beyond),
+        Column(beyond, f"{objective} beyond {_base(baseline)}", lambda p: p.beyond),
         *(_column(objective, name, by[name]) for name in estimators),
         Column(("effective cases",), "effective cases", lambda p: p.doubt.cases),
         Column(("never logged",), "part of its plays that was never logged", lambda p: p.doubt.missing),
@@ -52,6 +53,10 @@ def columns(objective: str, estimators: Sequence[str]) -> tuple[Column[Valued], 
         Column(("least",), f"{objective}, least", lambda p: None if p.bounds is None else p.bounds[0]),
         Column(("most",), f"{objective}, most", lambda p: None if p.bounds is None else p.bounds[1]),
     )
+
+
+def _base(baseline: str) -> str:
+    return "what was logged" if baseline == LOGGED else baseline
 
 
 def _column(objective: str, name: str, estimator: Estimator) -> Column[Valued]:
@@ -91,7 +96,7 @@ def reading(estimators: Sequence[str]) -> str:
 
 
 DIFFERENCES = (
-    "Dots are differences to what was logged, by pairs of cases; lines are their 95 % intervals, for the population "
+    "Dots are differences to {base}, by pairs of cases; lines are their 95 % intervals, for the population "
     "behind the log. Grey intervals include 0: such a difference is indistinguishable from chance. Blue ones "
     "are above 0, and orange ones below. Dashed lines are bounds of guesses, which may go beyond the picture. The "
     "largest of several estimates is too optimistic."
@@ -116,6 +121,7 @@ class Value(LogResult):
         limits: the budgets per case, by outcome.
         whom: for whom the targeted policy is, if that was asked for.
         estimators: that have columns beside the value, by name.
+        baseline: the policy beyond which the others are stated.
         anytime: the number of cases at which intervals that hold at any time are the narrowest; None without them.
     """
 
@@ -128,17 +134,27 @@ class Value(LogResult):
     whom: ForWhom | None = None
     estimators: tuple[str, ...] = PRINTED
     anytime: int | None = None
+    baseline: str = LOGGED
 
     def columns(self, p: Valued) -> tuple[Column[Valued], ...]:
         """Return the numbers of a policy, which has each constraint by the row that it keeps least surely."""
         labels = Counter(k.constraint for k in p.kept)
         kept = (column for k in p.kept for column in _kept(k, labels[k.constraint] > 1))
         always = () if self.anytime is None else self._always()
-        return (*columns(self.objective, self.estimators), *always, *map(_used, self.limits), *kept)
+        own = columns(self.objective, self.estimators, self.baseline)
+        return (*own, *self._totals(), *always, *map(_used, self.limits), *kept)
+
+    def _totals(self) -> Iterator[Column[Valued]]:
+        """Yield the columns of totals over the rows of the log."""
+        if self.adds_up:
+            name = f"{self.objective} in all"
+            yield Column(("total", "", "low total", "high total"), name, lambda p: Total(p.value, self.rows))
+            head, of = "total beyond", f"{name}, beyond {_base(self.baseline)}"
+            yield Column((head, "", f"low {head}", f"high {head}"), of, lambda p: Total(p.beyond, self.rows))
 
     def _always(self) -> Iterator[Column[Valued]]:
         """Yield the ends of the intervals that hold at any time."""
-        for what, of in (("", "value"), (" beyond what was logged", "beyond")):
+        for what, of in (("", "value"), (f" beyond {_base(self.baseline)}", "beyond")):
             for i, side in enumerate(("low", "high")):
                 head = f"{side}{' beyond' if what else ''} at any time"
                 yield Column((head,), f"{self.objective}{what}: 95 % at any time, {side}", partial(self._end, of, i))
@@ -173,7 +189,7 @@ class Value(LogResult):
         for p in self.policies:
             for column in self.columns(p):
                 yield from column.measurements(p.policy, {}, p)
-        for what, errors in zip(("", " beyond what was logged"), self.bands, strict=True):
+        for what, errors in zip(("", f" beyond {_base(self.baseline)}"), self.bands, strict=True):
             yield Measurement("all policies", {}, f"{self.objective}{what}: {REACH}", self.reached(errors))
         if self.whom is not None:
             yield from self.whom.measurements()
@@ -185,15 +201,14 @@ class Value(LogResult):
         """
         if (refused := refusal(self.checks)) is not None:
             return refused
-        judged = [p for p in self.policies if not p.doubt.any]
-        kept = [p for p in judged if not any(self._over(p))]
+        judged, kept = self._judged, self._kept
         left = len(self.policies) - len(judged)
         out = f"; the log says too little of {left} more" if left else ""
         if not judged:
             return "No policy can be recommended, as the log says too little of each"
         if not kept:
             return f"{scope(self.checks)}No policy of the table keeps to {self._budgets}{out}"
-        best = max(kept, key=lambda p: p.value.value)
+        best = self._best
         low, high = best.value.within(self.bands.value)
         where = f"Within {self._budgets}, " if self.limits else ""
         value = f"{best.value.value:.4f} {self.objective} per case ({coverage(len(judged))}: {low:.4f} to {high:.4f})"
@@ -207,6 +222,41 @@ class Value(LogResult):
             result = f"{where}{best.policy!r} is worth {value}"
         return f"{scope(self.checks)}{result}{''.join(self._missed(best))}{out}"
 
+    @property
+    def _judged(self) -> list[Valued]:
+        """The policies that the log can judge."""
+        return [p for p in self.policies if not p.doubt.any]
+
+    @property
+    def _kept(self) -> list[Valued]:
+        """Those of them that are within the budgets."""
+        return [p for p in self._judged if not any(self._over(p))]
+
+    @property
+    def _best(self) -> Valued:
+        return max(self._kept, key=lambda p: p.value.value)
+
+    def inputs(self) -> dict[str, object]:
+        """Return the inputs of the numbers, by name, with the baseline if it is of choice."""
+        return super().inputs() | ({} if self.baseline == LOGGED else {"baseline": self.baseline})
+
+    def in_all(self) -> Iterator[str]:
+        """State what the best policy brings over all rows, and how much that is beyond the baseline."""
+        if not self.adds_up or refusal(self.checks) is not None or not self._kept:
+            return
+        best, of = self._best, coverage(len(self._judged))
+        value = Total(best.value, self.rows).text(self.objective, of, self.bands.value)
+        told = f"Over the {self.rows:,} cases of the log, {best.policy!r} brings {value}"
+        if best.policy != self.baseline:
+            beyond = Total(best.beyond, self.rows).text(self.objective, of, self.bands.less, signed=True)
+            told += f", {beyond} beyond {_base(self.baseline)}"
+        yield f"{told}."
+
+    def heading(self) -> Iterator[str]:
+        """Yield the lines above the tables, with the budgets, what is wrong, the notes, the result and its total."""
+        yield from super().heading()
+        yield from self.in_all()
+
     @staticmethod
     def _missed(p: Valued) -> Iterator[str]:
         """Say which constraints a policy is all but sure to miss."""
@@ -217,12 +267,13 @@ class Value(LogResult):
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         first, *others = self.policies
+        yield from self.in_all()
         yield from allowances.sentences(self.allowed)
         yield f"What was logged brought {first.value.value:.4f} {self.objective} per case."
-        judged = [p for p in others if not p.doubt.any]
+        judged = [p for p in others if not p.doubt.any and p.policy != self.baseline]
         if judged and fault_of(self.checks) is None:
             best = max(judged, key=lambda p: p.value.value)
-            beyond = in_band("", best.beyond, self.bands.less, len(judged)).words(" beyond what was logged")
+            beyond = in_band("", best.beyond, self.bands.less, len(judged)).words(f" beyond {_base(self.baseline)}")
             dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
             yield f"Of the others, {best.policy!r} has the highest value, {beyond}{dear}."
         for p in others:
@@ -241,13 +292,16 @@ class Value(LogResult):
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the page: differences, budgets, other estimators, constraints, and for whom it is."""
-        first, others, *kept = self.tables()
+        first, *totals, others = self._values()
+        kept = [*self._others()]
         always = () if self.anytime is None else (kept.pop(0),)
         yield Part(
-            title=f"What policies bring beyond what was logged: {self.objective} per case",
-            reading=DIFFERENCES,
-            chart=charts.intervals([interval(p.policy, p.beyond, p.beyond_bounds) for p in self.policies[1:]]),
-            tables=(first, *always),
+            title=f"What policies bring beyond {_base(self.baseline)}: {self.objective} per case",
+            reading=DIFFERENCES.format(base=_base(self.baseline)),
+            chart=charts.intervals(
+                [interval(p.policy, p.beyond, p.beyond_bounds) for p in self.policies if p.policy != self.baseline]
+            ),
+            tables=(first, *totals, *always),
         )
         used = {name: [p.used[name].value / z for p in self.policies] for name, z in self.limits.items() if z}
         if used:
@@ -288,14 +342,12 @@ class Value(LogResult):
 
     @property
     def _budgets(self) -> str:
-        return " and ".join(
-            f"{amount(a.total, 6)} {a.outcome} in all ({amount(a.rate)} per case)" for a in self.allowed
-        )
+        return " and ".join(f"{amount(a.total, 6)} {a.what} in all ({amount(a.rate)} per case)" for a in self.allowed)
 
     @property
     def allowed(self) -> tuple[Allowance, ...]:
         """The allowances of the budgets, for all cases of the log."""
-        return allowances.allowances(self.limits, self.rows, "cases of the log")
+        return allowances.allowances(self.limits, self.rows, "cases of the log", units=self.units)
 
     def remarks(self) -> Iterator[str]:
         """Yield which policies use more than a budget, and by how much."""
@@ -317,7 +369,12 @@ class Value(LogResult):
 
     def tables(self) -> Iterator[Table]:
         """Yield the tables: of values, by other estimators, and of constraints if there are any."""
-        first = self.policies[0].policy
+        yield from self._values()
+        yield from self._others()
+
+    def _values(self) -> Iterator[Table]:
+        """Yield the tables of values per case, in all, and by other estimators."""
+        first = self.baseline
         rows = [
             [
                 p.policy,
@@ -331,10 +388,18 @@ class Value(LogResult):
         ]
         used = (f"{name} used" for name in self.limits)
         yield Table([f"{self.objective} per case", "value ± se", "95 %", f"beyond {first}", "cases", *used], rows)
+        if self.adds_up:
+            each = [(p, Total(p.value, self.rows).cells(), Total(p.beyond, self.rows).cells()) for p in self.policies]
+            totals = [[p.policy, *own, *(("", "") if p.policy == first else more)] for p, own, more in each]
+            head = f"{self.objective} in all, of {self.rows:,} cases"
+            yield Table([head, "total", "95 %", f"beyond {first}", "95 %"], totals)
         yield table_of(self.policies, self.estimators)
+
+    def _others(self) -> Iterator[Table]:
+        """Yield the tables of intervals that hold at any time, and of constraints."""
         if self.anytime is not None:
             each = [[p.policy, *(_ends(self._within(z)) for z in (p.value, p.beyond))] for p in self.policies]
-            yield Table(["95 % at any time, as the log grows", self.objective, f"beyond {first}"], each)
+            yield Table(["95 % at any time, as the log grows", self.objective, f"beyond {self.baseline}"], each)
         limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:
             rows = [[p.policy, *(use_cell(k.used, k.confidence) for k in p.kept)] for p in self.policies]
@@ -343,7 +408,9 @@ class Value(LogResult):
     def reading(self) -> Iterator[str]:
         """Yield the lines below the tables, which say how to read them."""
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
-        yield "beyond  the difference to what was logged, by pairs of cases."
+        yield f"beyond  the difference to {_base(self.baseline)}, by pairs of cases."
+        if self.adds_up:
+            yield "in all  the value per case times the cases: what as many cases of the population would bring."
         if (saved := self.cuped) is not None:
             one, other = (self.policies[i].policy for i in (2, 1))
             yield f"cuped   predictions take {saved:.0%} off the variance of {one!r} less {other!r}, as in an A/B test."
@@ -355,8 +422,8 @@ class Value(LogResult):
             else f", {self.reached():.2f} se to either side, shifted where few cases weigh heavily"
         )
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
-        one = f"{self.reached():.2f}"
-        yield f"        best one, {value:.2f} se count in place of {one}, {less:.2f} in differences to what was logged."
+        one, other = f"{self.reached():.2f}", _base(self.baseline)
+        yield f"        best one, {value:.2f} se count in place of {one}, {less:.2f} in differences to {other}."
         if self.anytime is not None:
             yield "any time  intervals hold at all sizes of a growing log at once, however often one looks and whenever"
             yield f"        one stops; the narrowest at {self.anytime:,} cases, for policies that were chosen before."

@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.registry import suggestion
+from evenhand.core.texts import few
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import file, writable
 from evenhand.logs.columns import POINT, as_numbers
@@ -35,7 +36,6 @@ from evenhand.offline.results import Counted
 from evenhand.offline.scores import Bands, reach
 from evenhand.offline.stack import stack_notes
 from evenhand.offline.value_table import Value
-from evenhand.report.quantities import objective_name
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
@@ -152,6 +152,7 @@ def value(
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
     estimators: Iterable[str] = (),
+    baseline: str = LOGGED,
     out: str | Path | None = None,
 ) -> Value:
     """Estimate the values of fixed policies from a randomised log.
@@ -181,6 +182,7 @@ def value(
             judged too well.
         folds, seed, model: as for `curve`; the seed is also that of the multipliers of bands.
         estimators: more of them, by name; `evenhand systems --kind estimator` lists them.
+        baseline: the policy beyond which the others are stated: an action, a rule or another name of the table.
         out: a folder for results.json, value.parquet and report.html.
 
     Raises:
@@ -213,13 +215,17 @@ def value(
         if name in (*asked, LOGGED, *(f"all {action}" for action in evidence.names)):
             raise InvalidInput("policies", "names that no other policy of the table has", name)
         asked[name] = probabilities(name, policy, evidence)
+    baseline = f"all {baseline}" if baseline in evidence.names else baseline
+    if baseline not in (LOGGED, *asked, *(f"all {action}" for action in evidence.names)):
+        expected = f"{LOGGED!r}, an action ({few(evidence.names)}), a rule or a policy that is asked for"
+        raise InvalidInput("baseline", expected, f"{baseline}{suggestion(baseline, evidence.names)}")
     out = None if out is None else writable(file("out", out))
     crossed = Crossed(evidence, folds, seed, model)
     unasked = policies_of(crossed)
     for name in asked.keys() & unasked.policies.keys():
         raise InvalidInput("policies", "names that no other policy of the table has", name)
     crossed = crossed.in_order()
-    found = value_of(crossed, unasked.policies | asked, unasked.moved, unasked.notes, names)
+    found = value_of(crossed, unasked.policies | asked, unasked.moved, unasked.notes, names, baseline)
     if out is not None:
         found.write(out)
     return found
@@ -231,6 +237,7 @@ def value_of(
     moved: Mapping[str, Mapping[str, FoldMoves]],
     notes: tuple[str, ...],
     estimators: tuple[str, ...],
+    baseline: str = LOGGED,
 ) -> Value:
     """Return the table of some policies beside what was logged, `(N,A)` each; those of folds with how these move."""
     evidence, tables, budgets = crossed.evidence, crossed.tables, limits(crossed.evidence)
@@ -239,17 +246,20 @@ def value_of(
     if not {*evidence.problem.objective.outcomes} & {*evidence.problem.learned}:  # what is known is no guess
         doubted = {name: doubt._replace(missing=0.0) for name, doubt in doubted.items()}
     with Work("weighing", "policy", 1 + len(policies)) as work:
-        for one in valued(evidence, tables, policies, moved, doubted, {n: by[n] for n in estimators}):
+        for one in valued(evidence, tables, policies, moved, doubted, {n: by[n] for n in estimators}, baseline):
             each.append(one)
             work.update()
     return Value(
         log=evidence.log,
         problem_file=evidence.problem_file,
-        objective=objective_name(evidence.problem),
+        objective=evidence.aim,
         policies=tuple(z.policy for z in each),
         bands=Bands(reach([z.value for z in each], crossed.seed, 0), reach([z.beyond for z in each], crossed.seed, 1)),
         limits=budgets,
         estimators=estimators,
+        baseline=baseline,
+        units=evidence.units,
+        adds_up=evidence.adds_up,
         rows=evidence.rows,
         clusters=Counted.of(evidence.cluster),
         folds=crossed.folds,

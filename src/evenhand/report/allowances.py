@@ -28,6 +28,12 @@ class Allowance(NamedTuple):
     number: int
     cases: str  # what is counted, as a plural
     one: str = "case"
+    unit: str = ""  # what the outcome is counted in
+
+    @property
+    def what(self) -> str:
+        """The outcome, with its unit in front."""
+        return f"{self.unit} of {self.outcome}" if self.unit else self.outcome
 
     @property
     def total(self) -> float:
@@ -35,13 +41,16 @@ class Allowance(NamedTuple):
         return self.rate * self.number
 
     def __str__(self) -> str:
-        whole = f"{amount(self.total, 6)} {self.outcome} for the {self.number:,} {self.cases}"
+        whole = f"{amount(self.total, 6)} {self.what} for the {self.number:,} {self.cases}"
         return f"{whole}, {amount(self.rate)} per {self.one}"
 
 
-def allowances(rates: Mapping[str, float], number: int, cases: str, one: str = "case") -> tuple[Allowance, ...]:
+def allowances(
+    rates: Mapping[str, float], number: int, cases: str, one: str = "case", units: Mapping[str, str] | None = None
+) -> tuple[Allowance, ...]:
     """Return the allowances of budgets, by their amounts per case."""
-    return tuple(Allowance(outcome, rate, number, cases, one) for outcome, rate in rates.items())
+    units = units or {}
+    return tuple(Allowance(o, rate, number, cases, one, units.get(o, "")) for o, rate in rates.items())
 
 
 def of_rounds(problem: Problem) -> tuple[Allowance, ...]:

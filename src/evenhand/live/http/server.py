@@ -46,7 +46,7 @@ _MOST = 10_000  # connections, of some 4 KB each
 def serve(
     campaigns: Campaign | Sequence[Campaign],
     host: str = "127.0.0.1",
-    port: int = 8000,
+    port: int | socket.socket = 8000,
     token: str | Tokens | None = None,
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     ready: Callable[[str], None] | None = None,
@@ -63,7 +63,8 @@ def serve(
     Args:
         campaigns: the campaign that decides, or several with names that differ; see `app`.
         host: the address to listen on; other machines reach "0.0.0.0".
-        port: the port to listen on; 0 takes a free one.
+        port: the port to listen on; 0 takes a free one. Or a socket that listens to the address already, which
+            several processes share.
         token: the token that every request must carry, or the tokens of which it must carry one; required if other
             machines reach the server.
         hosts: the names by which clients call the server, beside `host`.
@@ -80,8 +81,7 @@ def serve(
         remove_parts(backups)
     made = app(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known, backups=backups)
     raise_limit()
-    with _free(host, port):
-        listening = socket.create_server((host, port), family=_family(host))
+    listening = listen(host, port) if isinstance(port, int) else port
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {"log_config": None} if is_written() else {}
@@ -92,6 +92,16 @@ def serve(
         address = f"http://{at}:{listening.getsockname()[1]}"
         found = server(made, ready=None if ready is None else partial(ready, address), **settings)
         _run(found, listening)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens to an address.
+
+    Raises:
+        InvalidInput: the address cannot be listened on.
+    """
+    with _free(host, port):
+        return socket.create_server((host, port), family=_family(host))
 
 
 def _run(found: uvicorn.Server, listening: socket.socket) -> None:
@@ -110,7 +120,7 @@ def _run(found: uvicorn.Server, listening: socket.socket) -> None:
         loop.close()
 
 
-def check_address(host: str, port: int, token: str | Tokens | None) -> None:
+def check_address(host: str, port: int | socket.socket, token: str | Tokens | None) -> None:
     """Refuse an address at which `serve` could not listen, or not safely, before a campaign is begun for it.
 
     Raises:
@@ -118,11 +128,14 @@ def check_address(host: str, port: int, token: str | Tokens | None) -> None:
     """
     if not isinstance(host, str) or not host:
         raise InvalidInput("host", "an address, such as '127.0.0.1'", value_text(host))
-    number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
+    if not isinstance(port, socket.socket):
+        number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
     if token is None and not local(host):
         raise InvalidInput("token", f"a token, as other machines reach {host}", _NO_TOKEN)
     if isinstance(token, str):
         whole(token)
+    if isinstance(port, socket.socket):
+        return
     with _free(host, port), socket.socket(_family(host)) as tried:
         if os.name == "posix":  # as `create_server` does, so that an address that was just left is free
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

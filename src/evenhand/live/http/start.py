@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import socket
 import sys
 import time
 import warnings
@@ -68,7 +69,7 @@ class Address(NamedTuple):
     """The place and the guards of a server; see `evenhand.live.http.serve`."""
 
     host: str
-    port: int
+    port: int | socket.socket  # which several processes share
     token: str | Tokens | None
     hosts: Sequence[str]
     known: bool = False
@@ -76,7 +77,13 @@ class Address(NamedTuple):
     backups: Path | None = None
 
 
-def serve_files(each: Mapping[str, Path | None], url: str, opening: OpenOptions, at: Address) -> str:
+def serve_files(
+    each: Mapping[str, Path | None],
+    url: str,
+    opening: OpenOptions,
+    at: Address,
+    tell: Callable[[], None] | None = None,
+) -> str:
     """Open or continue campaigns of problem files, and serve them until the process is told to stop.
 
     Args:
@@ -84,6 +91,7 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: OpenOptions,
         url: of the store of all of them.
         opening: how they are opened.
         at: where the server listens.
+        tell: is called before the first request is answered.
 
     Returns:
         What is said at its end.
@@ -104,6 +112,8 @@ def serve_files(each: Mapping[str, Path | None], url: str, opening: OpenOptions,
 
     def ready(address: str) -> None:
         print(f"{address} (Ctrl-C stops)", flush=True)
+        if tell is not None:
+            tell()
 
     COMPILE_PROGRESS.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
     before = there(url)

@@ -33,7 +33,7 @@ from evenhand.offline.lists.plan import (
     places,
     planned,
 )
-from evenhand.offline.lists.table import Assignment
+from evenhand.offline.lists.table import Assignment, Beyond
 from evenhand.offline.outcome_models import Regressor, RidgeByErrors
 from evenhand.offline.plans.limits import use_of
 from evenhand.report.quantities import objective_name
@@ -51,6 +51,7 @@ def assign(
     budget: float | None = None,
     holdout: float = 0.0,
     lottery: str | Mapping[str, float] = "uniform",
+    baseline: str | None = None,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
 ) -> Assignment:
@@ -76,6 +77,7 @@ def assign(
         lottery: of these: "uniform" over all actions; "plan", by the shares that actions have in a plan without a
             holdout; the name of one action, such as one that does nothing; or the chances of actions by name. A list
             can be judged afterwards against policies that play what its lottery does, or its plan.
+        baseline: an action for all cases, with which what the list brings is compared.
         seed: of all luck.
         model: makes a model of outcomes that is not fitted yet.
 
@@ -87,6 +89,9 @@ def assign(
     check_seed(seed)
     evidence = Evidence.read(learn_from, problem)
     evidence.refuse_weights("assign")
+    if baseline is not None and baseline not in evidence.names:
+        got = f"{baseline}{suggestion(baseline, evidence.names)}"
+        raise InvalidInput("baseline", f"one of the actions {list(evidence.names)}", got)
     assert evidence.spec is not None  # it was read
     assert evidence.coding is not None
     listed = Cases.read(cases, evidence.spec, evidence.problem, evidence.coding)
@@ -120,6 +125,7 @@ def assign(
         raise InvalidInput("budget", needs, float(totals[k]))
     worth = evidence.worth(tables, len(listed)).predicted
     objective = worth[rows, chosen]
+    other = None if baseline is None else worth[:, evidence.names.index(baseline)]
     expected = {name: t.predicted[rows % len(t.predicted), chosen] for name, t in tables.items()}
     number_of = np.array([evidence.problem.actions.index(a) for a in evidence.names])
     outcomes = (expected[n] for n in evidence.problem.names)
@@ -138,6 +144,9 @@ def assign(
         held_out=out,
         expected=expected if name in expected else expected | {name: objective},
         objective=name,
+        aim=evidence.aim,
+        units=evidence.units,
+        beyond=None if other is None else Beyond(f"all {baseline}", float((objective - other).sum())),
         budgets=used,
         holdout=None
         if not holdout
@@ -146,7 +155,7 @@ def assign(
             dict(zip(evidence.names, held.lottery.tolist(), strict=True)),
             tuple(u._replace(spent=float(spending[u.outcome][out].sum())) for u in used),
             float(worth[rows, alone.actions].sum() - objective.sum()),
-            name,
+            evidence.aim,
         ),
         demands=tuple(averages_of(demand, sums) for demand in limits.demands),
         log=evidence.log,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import numpy as np
 
@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 _FORM = Form()
 
 
+class Beyond(NamedTuple):
+    """What a list is predicted to bring beyond a policy."""
+
+    policy: str
+    total: float
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Assignment(Result):
     """An action for every case of a list; print it, or write it as a CSV or Parquet file.
@@ -58,6 +65,9 @@ class Assignment(Result):
         categorical: the columns of the others.
         dates: which of the numbers are dates.
         form: how the file of the list is written.
+        aim: what is maximised, in words: a unit, or the name of the objective.
+        units: what outcomes are counted in, where the problem file says so.
+        beyond: what the list brings beyond a baseline, if there is one.
     """
 
     texts: ListTexts
@@ -76,6 +86,9 @@ class Assignment(Result):
     categorical: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     form: Form = _FORM
+    aim: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    beyond: Beyond | None = None
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -93,13 +106,14 @@ class Assignment(Result):
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         yield from allowances.sentences(self._allowed)
-        mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
+        mean = f"{self.expected[self.objective].mean():.4f} {self._aim}"
         if (fault := fault_of(self.checks)) is not None:
             yield f"The list is not to be relied on, as {fault}."
         told = f"{mean} per case is predicted: an overestimate, as the highest were chosen"
         yield f"{scope(self.checks)}By what {self.log} says, {told}."
+        yield self.in_all()
         for used in self.budgets:
-            yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."
+            yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self._aim}."
         if self.holdout is not None:
             told = str(self.holdout)
             yield (
@@ -137,7 +151,19 @@ class Assignment(Result):
     @property
     def _allowed(self) -> tuple[Allowance, ...]:
         count = len(self.chosen)
-        return allowances.allowances(least(self.budgets, count), count, "cases of the list")
+        return allowances.allowances(least(self.budgets, count), count, "cases of the list", units=self.units)
+
+    @property
+    def _aim(self) -> str:
+        return self.aim or self.objective
+
+    def in_all(self) -> str:
+        """State what the list is predicted to bring in all, and beyond the baseline."""
+        told = f"In all, {amount(float(self.expected[self.objective].sum()))} {self._aim} are predicted"
+        if self.beyond is not None:
+            sign = "+" * (self.beyond.total > 0.0)
+            told += f", {sign}{amount(self.beyond.total)} beyond {self.beyond.policy}"
+        return f"{told}; `evenhand value` states an interval."
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per case.
@@ -206,13 +232,14 @@ class Assignment(Result):
     def heading(self) -> Iterator[str]:
         """Yield the lines above the tables: budgets, what is wrong, and the lottery."""
         count = len(self.chosen)
-        yield f"{count:,} cases, by what {self.log} says of {self.objective}"
+        yield f"{count:,} cases, by what {self.log} says of {self._aim}"
         yield from allowances.lines(self._allowed)
         yield from warnings(self.checks)
         for demand in self.demands:
             yield from () if demand.groups else (f"{demand}: {amount(z, 6)}" for z in demand.averages.values())
         for used in self.budgets:
-            yield f"{used}; one more is predicted to be worth {amount(used.price)} {self.objective}"
+            yield f"{used}; one more is predicted to be worth {amount(used.price)} {self._aim}"
+        yield self.in_all()
         if self.holdout is not None:
             yield str(self.holdout)
 

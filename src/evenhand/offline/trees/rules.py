@@ -32,7 +32,6 @@ from evenhand.offline.trees.search import Found, best_tree
 from evenhand.offline.trees.table import Leaf, Rules
 from evenhand.offline.values import value_of
 from evenhand.report.charts import Step
-from evenhand.report.quantities import objective_name
 
 DEEPEST, CUTS = 2, 64
 
@@ -116,7 +115,7 @@ def rules(
     result = Rules(
         log=evidence.log,
         problem_file=evidence.problem_file,
-        objective=objective_name(evidence.problem),
+        objective=evidence.aim,
         rule=among.rule(tree, evidence.names),
         leaves=leaves,
         steps=tuple(_steps(tree, among, iter(leaves))),

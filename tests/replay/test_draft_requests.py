@@ -1,0 +1,108 @@
+"""Drafts by what a user asks: an action, what is maximised, budgets and known costs."""
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.cli import main
+from evenhand.core.errors import InvalidInput
+from evenhand.logs.problem_file import parse
+from evenhand.replay import draft
+from tests.replay.test_draft import table, write
+
+HEADER = ["segment", "tenure", "what", "probability", "stayed", "Cost (€)", "margin"]
+HAND = """
+maximize = {{ margin = 1, cost = -1 }}
+horizon = "log"
+features = {{ numeric = ["tenure"], categorical = ["segment"] }}
+action = {{ column = "what", values = ["none", "call", "gift"] }}
+propensity = {{ column = "probability" }}
+[outcomes]
+margin = {{ range = [0, {high}] }}
+stayed = {{ values = {{ yes = 1, no = 0 }} }}
+cost = {{ known = {{ call = 7.1, gift = 12 }} }}
+[[budget]]
+outcome = "cost"
+total = 300
+"""
+
+
+def offers(count=600, seed=1, known=True):
+    """Rows of an action that no name shows, and of a cost that is empty where nothing is done."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        tenure, a = int(rng.integers(1, 60)), int(rng.choice(3, p=[0.5, 0.3, 0.2]))
+        cost = ["", "7.1", "12"][a] if known or a != 1 else f"{rng.uniform(5, 9):.2f}"
+        margin = 20 + 30 * (a == 1) * (tenure < 12) + rng.uniform(0, 8)
+        yield [
+            str(rng.choice(["high", "low"])), tenure, ["none", "call", "gift"][a], [0.5, 0.3, 0.2][a],
+            str(rng.choice(["yes", "no"])), cost, f"{margin:.3f}",
+        ]  # fmt: skip
+
+
+@pytest.fixture
+def log(tmp_path):
+    return write(tmp_path, table(HEADER, offers()))
+
+
+ASKED = {"action": "what", "maximize": "margin - cost", "budgets": {"cost": 300}}
+
+
+def test_a_draft_by_what_is_asked_gives_the_values_of_a_file_that_is_written_by_hand(tmp_path, log):
+    found = draft(log, **ASKED)
+    assert found.open == ()
+    high = parse(found.text, "draft.toml").outcomes[0].high
+    by_hand = write(tmp_path, HAND.format(high=high), "hand.toml")
+    one, other = (eh.value(log, path).to_frame() for path in (found.write(tmp_path / "draft.toml"), by_hand))
+    assert one.equals(other)
+    assert "'cost' is known before acting: call 7.1, gift 12; 0 under other actions" in found.guessed
+    assert "more outcomes, which are not maximised: 'stayed'" in found.guessed
+
+
+def test_a_cost_that_differs_between_rows_is_learned_and_free_where_it_is_empty(tmp_path):
+    spec = parse(draft(write(tmp_path, table(HEADER, offers(known=False))), **ASKED).text, "draft.toml")
+    cost = next(o for o in spec.outcomes if o.name == "cost")
+    assert (cost.is_learned, cost.free, spec.columns["cost"], spec.outside) == (True, ("none",), "Cost (€)", {})
+
+
+def test_costs_that_no_column_has_are_stated_by_action(log):
+    asked = draft(
+        log, action="what", maximize="stayed - 0.5 * calls", budgets={"calls": 9.5}, known={"calls": {"call": 1}}
+    )
+    spec = parse(asked.text, "draft.toml")
+    assert next(o for o in spec.outcomes if o.name == "calls").known == {"call": 1.0}
+    assert (spec.maximize.weights, spec.subject_to[0].total) == ({"stayed": 1.0, "calls": -0.5}, 9.5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"action": "waht"}, r"action: expected one of the columns .*'waht' \(did you mean what\?\)"),
+        ({"action": "margin"}, "action: expected a column of 2 to 100 different values, got 'margin' with "),
+        ({"maximize": "margin - "}, "maximize: expected outcomes joined by .*'margin - '"),
+        ({"maximize": "margin - margin"}, "maximize: expected outcomes joined by"),
+        ({"maximize": "profit-cost"}, "'profit-cost': it is outcomes joined by . and - with spaces around"),
+        ({"budgets": {"letters": 5}}, "budget: expected one of the .*; or state known 'letters', got 'letters'"),
+        ({"budgets": {"cost": -1}}, "budget 'cost': expected a finite number of at least 0, got -1"),
+        ({"known": {"mails": {"phone": 1}}, "action": "what"}, "known 'mails': expected values of the actions 'none'"),
+        ({"known": {"mails": {"call": float("nan")}}}, "known 'mails': call: expected a finite number, got nan"),
+    ],
+)  # fmt: skip
+def test_an_error_names_what_was_asked_the_columns_and_what_came(log, asked, said):
+    with pytest.raises(InvalidInput, match=said):
+        draft(log, **asked)
+
+
+def test_the_command_writes_the_file_and_says_which_commands_follow(tmp_path, log, capsys):
+    out, options = tmp_path / "p.toml", ["--action", "what", "--maximise", "margin - cost", "--budget", "cost=300"]
+    assert main(["draft", str(log), *options, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    _, _, after = said.partition("\nnext:\n  evenhand ")
+    first = after.splitlines()[0].split()
+    assert main(first) == 0
+    assert "Within 300 cost in all (0.5 per case)" in capsys.readouterr().out
+    assert f"evenhand assign CASES.csv --problem {out} --learn-from {log} --out LIST.csv" in said
+    for wrong in (["--budget", "cost"], ["--known", "call=7"], ["--known", "cost: call"]):
+        with pytest.raises(SystemExit):
+            main(["draft", str(log), *wrong])
+        assert "such as" in capsys.readouterr().err
