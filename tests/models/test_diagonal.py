@@ -1,5 +1,6 @@
 import math
 import tracemalloc
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +26,7 @@ from evenhand.models import (
 from evenhand.models.base import ROUND, ColumnGain
 from evenhand.models.diagonal_logistic import log_odds_after
 from evenhand.numerics.evidence import BELIEVED
-from evenhand.problem import Budget, Outcome, Problem
+from evenhand.problem import Budget, Categorical, Numeric, Outcome, Problem
 from evenhand.problem.problem import Problem as ProblemClass
 from tests.wide_worlds import INTERVALS, covered
 
@@ -324,12 +325,18 @@ def test_a_decision_allocates_nothing_of_the_size_of_all_columns():
 
 def test_the_default_keeps_no_covariances_of_packed_or_very_wide_rows(monkeypatch):
     problem = shop()
-    assert isinstance(advised(problem, 301), DiagonalLogistic)
-    assert not isinstance(advised(problem, 300), DiagonalLogistic)
-    of = SimpleNamespace(actions=("a", "b"), learned=("won",), n_features=6, packed=Packed(columns=64, pairs=3))
+    assert isinstance(advised(problem, 1001), DiagonalLogistic)
+    assert not isinstance(advised(problem, 1000), DiagonalLogistic)
+    numbers = tuple(Numeric(f"x{i}", 0, 1) for i in range(400))
+    assert PerAction.of(replace(problem, features=numbers)).inner == BayesianRidge(n_features=401)
+    levels = Categorical("site", tuple(map(str, range(301))))
+    assert PerAction.of(replace(problem, features=(levels,))).inner == DiagonalRidge(n_features=301)
+    of = SimpleNamespace(
+        actions=("a", "b"), learned=("won",), n_features=6, packed=Packed(columns=64, pairs=3), features=()
+    )
     assert PerAction.of(of) == PerAction(inner=DiagonalRidge(packed=of.packed), actions=2)
-    of.packed, of.n_features = None, 301
-    assert PerAction.of(of) == PerAction(inner=DiagonalRidge(n_features=301), actions=2)
+    of.packed, of.n_features = None, 1001
+    assert PerAction.of(of) == PerAction(inner=DiagonalRidge(n_features=1001), actions=2)
     packed = Packed(columns=64, pairs=1)
     monkeypatch.setattr(ProblemClass, "packed", packed, raising=False)
     outcomes = (Outcome("won"), Outcome("spent", low=0.0, high=9.0))

@@ -10,7 +10,7 @@ from evenhand.core.validate import whole
 from evenhand.models.base import Model
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.diagonal import WIDE
+from evenhand.models.diagonal import WIDE, is_wide
 from evenhand.models.diagonal_logistic import DiagonalLogistic
 from evenhand.models.diagonal_ridge import DiagonalRidge
 from evenhand.models.per_action import PerAction
@@ -34,7 +34,8 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     described actions              shared, and own ones: a `BayesianRidge` of both (`problem.Actions`)
     not named                      none: one per action, which is 1 for that action and 0 for others
     `n_features`                   as many per candidate, which the caller makes, with shared coefficients
-    packed rows, or more than 300  `DiagonalLogistic` and `DiagonalRidge` in place of the first two
+    many levels, or very many      `DiagonalLogistic` and `DiagonalRidge` in place of the first two: packed rows, more
+                                   than 1,000 numbers, or more than 300 of which most are levels
     =============================  ===================================================================
 
     Args:
@@ -58,7 +59,8 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     if n_features is not None:
         whole("n_features", n_features, 1)
     size = n_features or problem.n_described or (problem.n_features if by_action else len(problem.actions))
-    parts = tuple(_parts(problem, size, packed))
+    wide = is_wide(problem) if by_action else packed is not None or size > WIDE
+    parts = tuple(_parts(problem, size, packed, wide))
     if not parts:
         return NullModel(n_features=size, n_outcomes=0)
     if by_action:
@@ -66,9 +68,8 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     return parts[0] if len(parts) == 1 else Stacked(parts)
 
 
-def _parts(problem: Problem, n_features: int, packed: Packed | None) -> Iterator[Model]:
+def _parts(problem: Problem, n_features: int, packed: Packed | None, wide: bool) -> Iterator[Model]:
     """Return the models of the learned outcomes, in their order."""
-    wide = packed is not None or n_features > WIDE
     ranges = [o.widest == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
     if problem.described is not None or (len(ranges) > 1 and all(ranges)):
         ranges = [False] * len(ranges)  # a logistic fit knows of a new action when it has seen a tenth more

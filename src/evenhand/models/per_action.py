@@ -37,7 +37,7 @@ from evenhand.models.base import (
     notes,
 )
 from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.diagonal import WIDE
+from evenhand.models.diagonal import is_wide
 from evenhand.models.diagonal_ridge import DiagonalRidge
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ class PerAction(Wraps):
         Args:
             problem: with named features, which `Policy.encode` makes contexts of.
             kind: of the model that every action has, such as `BayesianLogistic` for a single outcome; by default
-                `BayesianRidge`, or `DiagonalRidge` of packed rows and of more than 300 numbers.
+                `BayesianRidge`, or `DiagonalRidge` of packed rows, of many levels and of more than 1,000 numbers.
 
         >>> from evenhand.problem import Numeric, Outcome, Problem
         >>> mail = Problem(actions=("none", "letter"), features=(Numeric("age", 20, 60),),
@@ -289,7 +289,7 @@ class PerAction(Wraps):
             raise InvalidInput("problem", "a Problem", value_text(problem))
         packed = problem.packed
         if kind is None:
-            kind = DiagonalRidge if packed is not None or problem.n_features > WIDE else BayesianRidge
+            kind = DiagonalRidge if is_wide(problem) else BayesianRidge
         if not callable(kind):
             raise InvalidInput("kind", "a class of models, such as BayesianRidge", value_text(kind))
         sizes: dict[str, Any] = {"n_features": problem.n_features}
