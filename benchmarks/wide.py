@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import numpy as np
@@ -21,16 +22,17 @@ _OFFERED, _GROUPS = np.ones((1, ACTIONS), bool), np.zeros((1, 1, 0), np.int64)
 _RATES = 0.1 + 0.08 * np.arange(ACTIONS)
 
 
-def wide_table() -> str:
+def wide_table(rounds: int = 2000) -> str:
     """Microseconds of a core for a decision and its update, 10 actions: models by levels, and recipes."""
     found = list[list[str]]()
-    for levels, rounds in ((100, 60), (300, 12)):
-        found.append(_line(ucb(_problem(), _each(BayesianRidge(n_features=1 + levels))), levels, 1 + levels, rounds))
-    found.append(_line(ucb(_problem(), _each(DiagonalRidge(n_features=1001))), 1000, 1001, 2000))
+    for levels, least in ((100, 60), (300, 12)):
+        dense = _each(BayesianRidge(n_features=1 + levels))
+        found.append(_line(ucb(_problem(), dense), levels, 1 + levels, min(least, rounds)))
+    found.append(_line(ucb(_problem(), _each(DiagonalRidge(n_features=1001))), 1000, 1001, rounds))
     for levels, columns in ((1000, 1001), (100_000, 2**18)):
         model = _each(DiagonalRidge(packed=Packed(columns=columns, pairs=2)))
         for policy in (ucb(_problem(), model), pgd(_problem(), model), resolving(_problem(), model)):
-            found.append(_line(policy, levels, columns, 2000))
+            found.append(_line(policy, levels, columns, rounds))
     return table(["policy", "model", "levels, columns", "us"], found)
 
 
@@ -70,4 +72,4 @@ def _case(n: int, level: int) -> Floats:
 
 
 if __name__ == "__main__":
-    print(wide_table())
+    print(wide_table(*map(int, sys.argv[1:])))

@@ -11,8 +11,8 @@ FEATURES = (
     eh.Numeric("age", 20, 60),
     eh.Categorical("device", ("phone", "desktop", "tablet")),
     eh.Categorical("site", hashed=64),
-    eh.Hashed("query", hashed=32, words=2, at_most=6),
-    eh.Cross("site", "device", hashed=16),
+    eh.problem.Hashed("query", hashed=32, words=2, at_most=6),
+    eh.problem.Cross("site", "device", hashed=16),
 )
 CASE = {"age": 30, "device": "tablet", "site": "abc.com", "query": "Red running shoes"}
 

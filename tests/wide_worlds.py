@@ -5,6 +5,7 @@ numbers are normal, with a correlation between each two of them.
 """
 
 import math
+import sys
 
 import numpy as np
 from scipy.special import expit
@@ -86,16 +87,16 @@ def brought(kind, name, replicas=20, rounds=4000, actions=5):
     return (sums[0] - sums[1]) / (sums[2] - sums[1])
 
 
-def main():
+def main(worlds=20, rounds=4000):
     head("truth within two standard deviations", *(f"`{kind.__name__}`" for kind in DIAGONAL))
     for name in INTERVALS:
-        row(name, *(decimal(np.mean([covered(kind, name, seed) for seed in range(20)]), 3) for kind in DIAGONAL))
+        row(name, *(decimal(np.mean([covered(kind, name, seed) for seed in range(worlds)]), 3) for kind in DIAGONAL))
     print()
     head("part of the best", *(f"`{kind.__name__}`" for kind in MODELS))
     for name in REWARDS:
-        found = [brought(kind, name) for kind in MODELS]
+        found = [brought(kind, name, worlds, rounds) for kind in MODELS]
         row(name, *(f"{decimal(z.mean(), 2)} ± {decimal(z.std() / math.sqrt(len(z)), 2)}" for z in found))
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -50,10 +50,8 @@ NAMES = {
     "problem": (
         "Budget",
         "Categorical",
-        "Cross",
         "Floor",
         "Groups",
-        "Hashed",
         "Holdout",
         "Numeric",
         "Outcome",

@@ -32,10 +32,8 @@ from evenhand.policy import Policy as Policy
 from evenhand.problem import (
     Budget as Budget,
     Categorical as Categorical,
-    Cross as Cross,
     Floor as Floor,
     Groups as Groups,
-    Hashed as Hashed,
     Holdout as Holdout,
     Numeric as Numeric,
     Outcome as Outcome,

@@ -187,6 +187,6 @@ def packed_rows(model, packed):
 def takes(model):
     """How to make features for a model that does not take any numbers."""
     inner = getattr(model, "inner", model)
-    if getattr(inner, "reads_packed", False):
+    if getattr(inner, "packed", None) is not None:
         return packed_rows(model, inner.packed)
     return one_hot if isinstance(inner, m.Tabular) else None

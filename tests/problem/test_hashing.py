@@ -71,7 +71,7 @@ def test_blocks_may_reach_beyond_whole_numbers_of_32_bits():
 
 
 def test_what_a_text_has_too_much_of_is_out_of_range():
-    query = eh.Hashed("query", hashed=32, at_most=3)
+    query = eh.problem.Hashed("query", hashed=32, at_most=3)
     assert [query.outside(text) for text in ("a b c", "a b c c", "a b c d")] == [False, False, True]
     assert query.buckets("a b c d") == query.buckets("a b c")
 
@@ -98,9 +98,9 @@ def test_a_value_that_a_feature_cannot_have_is_refused(change, field):
         (lambda: eh.Categorical("site", hashed=1), "Categorical('site').hashed"),
         (lambda: eh.Categorical("site", ("a", "b"), hashed=8), "Categorical('site').levels"),
         (lambda: eh.Categorical("site"), "Categorical('site').levels"),
-        (lambda: eh.Hashed("query", words=0), "Hashed('query').words"),
-        (lambda: eh.Hashed("query", at_most=10**6), "Hashed('query').at_most"),
-        (lambda: eh.Cross("site", "site"), "Cross"),
+        (lambda: eh.problem.Hashed("query", words=0), "Hashed('query').words"),
+        (lambda: eh.problem.Hashed("query", at_most=10**6), "Hashed('query').at_most"),
+        (lambda: eh.problem.Cross("site", "site"), "Cross"),
     ],
 )
 def test_a_feature_that_cannot_be_is_refused(make, field):

@@ -35,6 +35,7 @@ GOOD["form"] = shop.PROBLEM + "\n[log]\nseparator = ';'\ndecimal = ','\nmissing 
 BEYOND = {
     "a large number", "an action misspelt", "two budgets of one outcome", "too small a budget", "a horizon below 1",
     "a rate below 0", "a budget misspelt", "an objective misspelt", "a range upside down", "an empty file",
+    "a unit that is a feature",
 }  # fmt: skip
 
 

@@ -102,7 +102,7 @@ def test_commands_and_lists_take_it(tmp_path, capsys):
     (tmp_path / "cases.vw").write_text("|user new\n" + "".join(f"{shared(*x)}\n" for *x, _, _, _ in lines[:49]))
     toml, out = tmp_path / "problem.toml", tmp_path / "list.csv"
     assert main(["draft", str(tmp_path / "a.vw"), "--out", str(toml)]) == 0
-    example = [line.removeprefix("# ") for line in toml.read_text().splitlines()[-9:] if "column" not in line]
+    example = [line.removeprefix("# ") for line in toml.read_text().splitlines()[-9:] if "# column" not in line]
     toml.write_text(toml.read_text() + "\n".join(line.removeprefix("#") for line in example[1:]))
     for command in ("curve", "rules"):
         assert main([command, str(tmp_path / "a.vw"), "--problem", str(toml)]) == 0

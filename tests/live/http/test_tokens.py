@@ -310,7 +310,7 @@ def test_a_file_of_tokens_is_enough_for_other_machines(campaign, tmp_path):
 
 def test_the_command_serves_with_the_file(tmp_path, monkeypatch, capsys):
     given = []
-    monkeypatch.setattr("evenhand.live.http.start.serve_files", lambda *z: given.append(z[-1].token))
+    monkeypatch.setattr("evenhand.live.http.start.serve_files", lambda *z: given.append(z[3].token))
     monkeypatch.setenv("EVENHAND_TOKEN", SINGLE)
     path = write(tmp_path, entry("a"))
     start = ["serve", "x.toml", "--store", "memory://", "--tokens", str(path)]

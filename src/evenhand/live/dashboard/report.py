@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from evenhand.live.dashboard.alarms import alarms
@@ -33,7 +33,8 @@ def report(campaign: CampaignView) -> dict[str, Any]:
 
 def to_json(campaign: CampaignView, status: Status, tally: Tally) -> dict[str, Any]:
     """Convert a status and a tally to JSON; missing numbers become null."""
-    found: dict[str, Any] = _finite(asdict(status))
+    found: dict[str, Any] = _finite(asdict(replace(status, profile=None)))
+    del found["profile"]  # arrays, of which the plan is made
     for name, standing in status.standings.items():
         found["standings"][name] |= {"kept": standing.kept, "verdict": standing.verdict}
     found["budgets"] = found.pop("accounts")
