@@ -8,9 +8,11 @@ is left out. Needs scikit-learn for the data, and Vowpal Wabbit.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
@@ -53,13 +55,39 @@ def dense(name: str, x: np.ndarray, labels: np.ndarray) -> Set:
     )
 
 
-def sets() -> Iterator[Set]:
-    """The public sets that scikit-learn brings along."""
+def sets(folder: Path | None = None) -> Iterator[Set]:
+    """The public sets that scikit-learn brings along, and that of a folder."""
     from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
     for load in (load_digits, load_breast_cancer, load_wine, load_iris):
         found = load()
         yield dense(load.__name__.removeprefix("load_").replace("_", " "), found.data, found.target)
+    digits = load_digits()
+    yield levels("digits, levels", digits.data, digits.target)
+    if folder is not None:
+        yield listeners(folder / "lastfm" / "user_artists.dat")
+
+
+def levels(name: str, x: np.ndarray, labels: np.ndarray) -> Set:
+    """Each number as a level of its own, and labels."""
+    names, texts = [f"x{i}" for i in range(x.shape[1])], x.astype(int).astype(str)
+    features = tuple(eh.Categorical(n, hashed=64) for n in names)
+    cases = [dict(zip(names, row, strict=True)) for row in texts.tolist()]
+    return Set(name, features, cases, np.eye(labels.max() + 1)[labels])
+
+
+def listeners(path: Path) -> Set:
+    """Listeners with up to 50 artists each; an action is one of the ten most heard ones, and hearing it the reward."""
+    user, artist, count = np.loadtxt(path, skiprows=1, dtype=int, unpack=True)
+    heard = np.bincount(artist, weights=count)
+    actions = np.argsort(-heard)[:10]
+    features = (eh.problem.Hashed("artists", hashed=2**18, words=1, at_most=64),)
+    cases, rewards = [], []
+    for who in np.unique(user):
+        own = artist[user == who]
+        cases.append({"artists": " ".join(f"a{a}" for a in own if a not in actions)})
+        rewards.append(np.isin(actions, own))
+    return Set("Last.fm", features, cases, np.array(rewards, float))
 
 
 def ours(data: Set, seed: int, share: float | None = None) -> float:
@@ -110,8 +138,10 @@ def vowpal(data: Set, seed: int, options: str) -> float:
 
 
 def word(name: str, value: object) -> str:
-    """A feature in the format of Vowpal Wabbit: a number by its name, or a level."""
-    return f"{name}:{value:.6g}" if isinstance(value, float) else f"{name}={value}"
+    """A feature in the format of Vowpal Wabbit: a number by its name, or its levels."""
+    if isinstance(value, float):
+        return f"{name}:{value:.6g}"
+    return " ".join(f"{name}={level}" for level in str(value).split())
 
 
 def tuned(data: Set, grid: list[str]) -> tuple[str, list[float]]:
@@ -139,4 +169,4 @@ def said(values: np.ndarray) -> str:
 
 if __name__ == "__main__":
     head = ["data", "cases", "actions", "evenhand (worst)", "SquareCB", "evenhand beyond", "cover", "evenhand beyond"]
-    print(Table([*head, f"of {SHARE:.0%}"], list(rows(sets()))))
+    print(Table([*head, f"of {SHARE:.0%}"], list(rows(sets(*map(Path, sys.argv[1:]))))))

@@ -8,9 +8,12 @@ import math
 import numpy as np
 import pytest
 
+from evenhand.choices import InverseGap, Rate, TopK
 from evenhand.environments import FixedContexts, MixedArms, MixedContexts
 from evenhand.experiments.lock_in import lock_in_share
 from evenhand.models import BayesianRidge
+from evenhand.objectives import Linear
+from evenhand.problem import Categorical, Outcome, Problem
 from evenhand.recipes import resolving, uniform
 from evenhand.run import simulate
 
@@ -42,3 +45,18 @@ def test_regret_is_small_and_nothing_locks_in(world, best, regret, deviation):
     assert best * problem.horizon - reward.mean() <= regret + 3.0 * deviation / math.sqrt(REPLICAS)
     assert lock_in_share(reward, base) == 0.0
     assert np.isfinite(reward).all()
+
+
+@pytest.mark.parametrize(("sites", "kind"), [(7, TopK), (8, InverseGap)])
+def test_actions_are_drawn_by_gaps_where_cases_have_many_hashed_values(sites, kind):
+    problem = Problem(
+        actions=("a", "b"),
+        features=tuple(Categorical(f"site {i}", hashed=64) for i in range(sites)),
+        outcomes=(Outcome("sale", high=4.0),),
+        maximize=Linear({"sale": 0.5}),
+        horizon=100,
+    )
+    choice = resolving(problem).choice
+    assert type(choice) is kind
+    if kind is InverseGap:
+        assert choice.rate == Rate(5.0 * 2 / 2.0, 0.5)  # two actions, and a play is worth 2 at most

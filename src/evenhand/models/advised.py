@@ -35,7 +35,7 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     not named                      none: one per action, which is 1 for that action and 0 for others
     `n_features`                   as many per candidate, which the caller makes, with shared coefficients
     many levels, or very many      `DiagonalLogistic` and `DiagonalRidge` in place of the first two: packed rows, more
-                                   than 1,000 numbers, or more than 300 of which most are levels
+                                   than 1,000 numbers, or more than 300 of fewer than eight features
     =============================  ===================================================================
 
     Args:

@@ -31,10 +31,10 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import AFFORDABLE, AHEAD, ZEROS, ColumnGain, Lesson, Note
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import LEAST, STRONG
-from evenhand.problem.features import Numeric
 from evenhand.problem.problem import Problem
 
-WIDE, LEVELS = 1000, 300  # numbers of a case, and levels of it, above which defaults keep no covariances
+WIDE = 1000  # numbers of a case above which the models that users get by default keep no covariances
+MANY, FEW = 300, 8  # or above which they do where a case has so few that are not 0
 _POWERS = np.arange(-3.0, 7.0)  # of 4, by which penalties differ from the one believed before any data
 _SPARSE = 0.25  # the part of a row's numbers up to which those that are not 0 are looked up by themselves
 _SMALL = 1e-30  # a factor below which sums are multiplied by it
@@ -111,11 +111,11 @@ def known(s: DiagonalState) -> Known:
 def is_wide(problem: Problem) -> bool:
     """Return whether models of a problem keep no covariances by default.
 
-    That is where rows are packed, where a case has more than 1,000 numbers, and where it has more than 300, most of
-    which are levels: a case has few of them, and what is known of one says little of others.
+    That is where rows are packed, where a case has more than 1,000 numbers, and where it has more than 300 of which at
+    most eight are not 0: the levels of a few features, of which one says little of others.
     """
-    count, numbers = problem.n_features, sum(isinstance(f, Numeric) for f in problem.features)
-    return problem.packed is not None or count > WIDE or (count > LEVELS and 2 * numbers < count)
+    count = problem.n_features
+    return problem.packed is not None or count > WIDE or (count > MANY and len(problem.features) < FEW)
 
 
 def note(s: DiagonalState, replica: int) -> Note:

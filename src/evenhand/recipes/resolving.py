@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.choices import Floored, HeldOut, Staged, TopK
+from evenhand.choices import Floored, HeldOut, InverseGap, Rate, Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal
 from evenhand.goals.comparison import comparison
+from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.resolving import Resolving
 from evenhand.models.advised import advised
 from evenhand.models.base import Model
@@ -46,6 +47,23 @@ class LotteryRounds:
             expected = "0, or a model that does not explore by drawing its parameters: probabilities are unknown then"
             raise InvalidInput("explore", expected, type(model).__name__)
         return model
+
+
+_FEW = 8  # pairs of a packed row up to which widths without covariances tell actions apart
+
+
+def _default_choice(terms: Terms) -> Choice:
+    """Return the actions with the largest bounds, or draws by gaps where each bound has doubts of many columns.
+
+    A model without covariances does not know that what it learned in one case says something of the next one, so that
+    its widths hardly shrink, and a largest bound is the largest mean.
+    """
+    problem = terms.problem
+    if problem.packed is None or problem.packed.pairs <= _FEW:
+        return TopK(problem.n_plays)
+    slope = terms.objective
+    worth = terms.worth_at(slope) if isinstance(slope, FrankWolfe) else terms.worth
+    return InverseGap(Rate(5.0 * len(problem.actions) / worth, 0.5), problem.n_plays)
 
 
 @named(
@@ -86,7 +104,9 @@ def resolving(
             needed.
         model: any, for the learned outcomes; by default the one that `models.advised` names for the outcomes and
             features of the problem, which is Bayesian and has no constants to tune. `repr` of the policy says which.
-        choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
+        choice: of P actions, after the warm-up; `TopK(P)` by default, and InverseGap(Rate(5 A / w, 1/2)) where cases
+            have more than eight numbers in packed rows, with w what a play is worth at most; use `InverseGap` with
+            models without widths as well.
         contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
         holdout: the share of the rounds in which a lottery plays that values do not move, uniform or stated by a
@@ -128,6 +148,6 @@ def resolving(
         problem=problem,
         model=apart.evaluable(model),
         goals=(objective, *plan, *terms.limits(True), *apart.holdout_goals()),
-        choice=Staged(warmup, apart.wrap(TopK(problem.n_plays) if choice is None else choice)),
+        choice=Staged(warmup, apart.wrap(_default_choice(terms) if choice is None else choice)),
         name=name or "resolving",
     )
