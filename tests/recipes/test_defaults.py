@@ -56,7 +56,7 @@ def test_actions_are_drawn_by_gaps_where_cases_have_many_hashed_values(sites, ki
         maximize=Linear({"sale": 0.5}),
         horizon=100,
     )
-    choice = resolving(problem).choice
+    choice = resolving(problem).choice.then
     assert type(choice) is kind
     if kind is InverseGap:
         assert choice.rate == Rate(5.0 * 2 / 2.0, 0.5)  # two actions, and a play is worth 2 at most
