@@ -154,6 +154,7 @@ NOT_RUN = {
     "make bench": "measures for minutes; tests/test_benchmarks.py loads its modules",
     "make test": "a part of `make check`",
     "pip install --upgrade '.[live]'": "`.ci/packages` installs the extra `all`, which contains it",
+    "python -m benchmarks.peers_rewards DATA": "tunes another package for minutes; tests/test_benchmarks.py loads it",
     "python -m benchmarks.kernels": "measures for minutes; tests/test_benchmarks.py loads its modules",
     **{f"pip install '{what}'": "`.ci/packages` installs the extra `all`, which contains it" for what in
        (".[live]", ".[plot,data]", ".[plot]", "evenhand[client]", "evenhand[dask]", "evenhand[postgresql]")},
