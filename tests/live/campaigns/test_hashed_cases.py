@@ -8,6 +8,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.files import open_campaign
 from evenhand.live.campaigns.rehearsal import of_campaign
 from evenhand.live.http.schemas import verbs
+from evenhand.live.worker.batches import Deciding
 from evenhand.logs.log import read_log
 from tests import hashed, wide
 
@@ -52,6 +53,19 @@ def test_a_value_that_cannot_be_hashed_is_refused(campaign, change, field):
     with pytest.raises(InvalidInput) as error:
         campaign.decide(CASE | change, key="1")
     assert error.value.field == field
+
+
+def test_a_number_that_equals_a_name_of_its_batch_is_refused():
+    """What got into the log could not be read from it any more."""
+    shop = hashed.shop()
+    campaign = eh.Campaign.open("memory://", "ads", eh.uniform(shop, shop.n_features))
+    for i in range(60):
+        campaign.decide(CASE, key=f"{i}")
+    calls = [Deciding(CASE | {"site": z}, f"same {i}", frozen=True) for i, z in enumerate((1, 1.0))]
+    good, bad = campaign.many(calls)
+    assert good.action in shop.actions
+    assert isinstance(bad, InvalidInput)
+    assert eh.live.audit(campaign.store, "ads", [campaign.policy]).clean
 
 
 def test_words_that_are_left_out_are_told_and_counted(campaign):
