@@ -5,6 +5,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
+from evenhand.live.campaigns.exports import export
 from evenhand.live.campaigns.files import open_campaign
 from evenhand.live.campaigns.rehearsal import of_campaign
 from evenhand.live.http.schemas import verbs
@@ -83,6 +84,14 @@ def test_schemas_take_any_name(campaign):
         assert found["site"]["type"] == ["string", "integer"]
         assert found["query"]["type"] == "string"
         assert list(found) == ["age", "device", "site", "query"]
+
+
+def test_names_that_are_whole_numbers_are_names_for_vowpal_wabbit(campaign, tmp_path):
+    made = campaign.decide(CASE | {"site": 17}, key="1")
+    campaign.observe(made.id, {"click": 1.0})
+    assert export(campaign.store, "ads", tmp_path / "log.vw") == 1
+    features = (tmp_path / "log.vw").read_text().split("| ")[1].split()
+    assert sorted(features) == ["age:30.0", "device=phone", "query=red%20shoes", "site=17"]
 
 
 def test_kernels_of_a_file_with_hashed_columns_are_compiled(tmp_path):
