@@ -77,6 +77,16 @@ def test_what_a_text_has_too_much_of_is_out_of_range():
     assert query.buckets("a b c d") == query.buckets("a b c")
 
 
+def test_a_letter_and_its_accent_are_one_letter():
+    """As some keyboards and files write them; apart, the accent would end the word."""
+    query = eh.problem.Hashed("query", words=2)
+    assert (
+        query.tokens("Cafe\u0301 du Nord")
+        == query.tokens("caf\u00e9 DU nord")
+        == ("café", "du", "nord", "café du", "du nord")
+    )
+
+
 def test_long_texts_take_no_memory_once_they_are_read():
     """Each of 12 texts has 100,000 tokens, and each of 300 levels 100,000 characters: 90 MB in all."""
     query, site = eh.problem.Hashed("query", hashed=64, words=5), eh.Categorical("site", hashed=64)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Protocol, runtime_checkable
+from unicodedata import normalize
 
 import numpy as np
 
@@ -82,7 +83,7 @@ _look_up = lru_cache(maxsize=2**16)(_hash)
 
 def _tokens(text: str, most: int) -> tuple[str, ...]:
     """Return the different words of a text, then its runs of two words and more, up to the most."""
-    words = _WORD.findall(text.casefold())
+    words = _WORD.findall(normalize("NFC", text.casefold()))
     found = dict.fromkeys(words)
     for n in range(2, most + 1):
         found |= dict.fromkeys(map(" ".join, zip(*(words[i:] for i in range(n)), strict=False)))
