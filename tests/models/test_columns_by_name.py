@@ -107,7 +107,7 @@ def test_models_that_select_columns_by_name_say_what_they_need():
     with pytest.raises(InvalidInput, match=r"features=problem\.features hands over values by name"):
         Sklearn(estimator=by_name(LinearRegression()))
     model = Sklearn(estimator=by_name(LinearRegression()), features=PROBLEM.features)
-    with pytest.raises(InvalidInput, match="4 of them, as PerAction"):
+    with pytest.raises(InvalidInput, match=r"expected 4, as PerAction\.of\(problem, partial\(Sklearn"):
         play(model)
     with pytest.raises(InvalidInput, match=r"Sklearn\.n_features: expected 4, as features= has numbers"):
         Sklearn(estimator=by_name(LinearRegression()), n_features=9, features=PROBLEM.features)

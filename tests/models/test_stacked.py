@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evenhand.models import Fixed, Logistic, NullModel, Ridge, Stacked
+from evenhand.models import DiagonalLogistic, DiagonalRidge, Fixed, Logistic, NullModel, Ridge, Stacked
 from tests.calls import ask, tell
 
 LOW, HIGH = np.zeros(3), np.ones(3)
@@ -45,6 +45,12 @@ def test_each_part_has_the_ranges_of_its_own_outcomes():
         w[0, :, m] = 1.0, -1.0
         mean, bonus = ask(both, state, np.ones((1, 1, 1)), w)
         np.testing.assert_allclose((mean + bonus)[0, :, 0], [m + 1.0, m + 1.0])
+
+
+def test_what_all_parts_say_is_said_once():
+    model = Stacked((DiagonalLogistic(n_features=2), DiagonalRidge(n_features=2)), shared=True)
+    (said,) = model.notes(model.start(1, np.zeros(2), np.ones(2), 10), 0)
+    assert "0 of 2 have data" in said.text
 
 
 def test_blank_values_everything_at_nothing_and_learns_nothing():

@@ -24,6 +24,15 @@ def test_rows_of_a_log_are_those_of_its_packed_rows(tmp_path):
     assert evidence.exact.shape == (600, 3)
 
 
+def test_a_name_may_be_missing_where_it_is_hashed(tmp_path):
+    """Checks of a log read its exact columns, of which such a name has none."""
+    problem = wide.PROBLEM.replace("[action]", 'missing = { site = "level" }\n\n[action]')
+    log, file = wide.write(tmp_path, problem=problem)
+    log.write_text(log.read_text().replace("site7.com", ""))
+    assert Evidence.read(log, file).exact[:].shape == (600, 3)
+    assert "all shoes" in {p.policy for p in value(log, file).policies}
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_sparse_ridge_is_the_dense_one_with_its_penalty(weighted):
     """By the normal equations, with an intercept that is not penalised."""

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -74,6 +75,29 @@ def test_what_a_text_has_too_much_of_is_out_of_range():
     query = eh.problem.Hashed("query", hashed=32, at_most=3)
     assert [query.outside(text) for text in ("a b c", "a b c c", "a b c d")] == [False, False, True]
     assert query.buckets("a b c d") == query.buckets("a b c")
+
+
+def test_a_letter_and_its_accent_are_one_letter():
+    """As some keyboards and files write them; apart, the accent would end the word."""
+    query = eh.problem.Hashed("query", words=2)
+    assert (
+        query.tokens("Cafe\u0301 du Nord")
+        == query.tokens("caf\u00e9 DU nord")
+        == ("café", "du", "nord", "café du", "du nord")
+    )
+
+
+def test_long_texts_take_no_memory_once_they_are_read():
+    """Each of 12 texts has 100,000 tokens, and each of 300 levels 100,000 characters: 90 MB in all."""
+    query, site = eh.problem.Hashed("query", hashed=64, words=5), eh.Categorical("site", hashed=64)
+    tracemalloc.start()
+    for i in range(12):
+        query.buckets(" ".join(f"{i}x{k}" for k in range(20_000)))
+    for i in range(300):
+        site.buckets(f"{i}" + "x" * 100_000)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 5e6
 
 
 def test_whole_numbers_are_levels_and_frames_are_read():

@@ -402,7 +402,9 @@ class Features:
     @property
     def exact(self) -> Features:
         """The features without those that are hashed."""
-        return Features(replace(self._coding, hashed=()), self.columns, len(self))
+        coding = self._coding
+        missing = tuple(c for c in coding.missing if c in coding.levels or c not in coding.texts)
+        return Features(replace(coding, hashed=(), missing=missing), self.columns, len(self))
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:

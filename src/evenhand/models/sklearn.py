@@ -177,7 +177,7 @@ class Sklearn(WithoutLuck):
         """Refuse another number of features than observations had, or than stated features have."""
         width = 1 + sum(len(feature.units) for feature in self.features)
         if self.features and x.shape[2] != width:
-            expected = f"{width} of them, as PerAction(inner=Sklearn(..., features=problem.features)) gets"
+            expected = f"{width}, as PerAction.of(problem, partial(Sklearn, ..., features=problem.features)) has"
             raise InvalidInput(f"{self._name}: features", expected, x.shape[2])
         if state.x.shape[2] != x.shape[2] and (self.n_features or state.count.any()):
             raise InvalidInput(f"{self._name}: features", f"{state.x.shape[2]} of them, as before", x.shape[2])

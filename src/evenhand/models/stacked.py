@@ -164,8 +164,9 @@ class Stacked:
                 yield from p.model.gains(s, _block(x, p.features))
 
     def notes(self, state: StackedState, replica: int) -> tuple[Note, ...]:
-        """Return the notes of all parts, in their order."""
-        return tuple(n for p, s in zip(self.parts, state.parts, strict=True) for n in notes(p, s, replica))
+        """Return the notes of all parts, in their order, each once."""
+        parts = zip(self.parts, state.parts, strict=True)
+        return tuple(dict.fromkeys(n for p, s in parts for n in notes(p, s, replica)))
 
     def draws(self, candidates: int) -> int:
         return sum(p.draws(candidates) for p in self.parts)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Protocol, runtime_checkable
+from unicodedata import normalize
 
 import numpy as np
 
@@ -18,6 +19,7 @@ COLUMNS = 2**18  # of a feature, by default
 MOST_COLUMNS = 2**30
 _WORD = re.compile(r"\w+")
 _BETWEEN = "\x1f"  # parts of a hashed text; no key types it
+_SHORT = 300  # characters up to which a text is looked up: a cache of longer ones would take gigabytes
 
 
 @runtime_checkable
@@ -60,7 +62,6 @@ def check_columns(field: str, value: object) -> None:
         raise InvalidInput(field, f"a whole number of columns from 2 to {MOST_COLUMNS:,}", value_text(value))
 
 
-@lru_cache(maxsize=2**16)
 def bucket(name: str, text: str, columns: int) -> int:
     """Return the column of a text among those of a feature, the same on every machine.
 
@@ -69,18 +70,27 @@ def bucket(name: str, text: str, columns: int) -> int:
     >>> bucket("site", "abc.com", 2**18)
     68391
     """
+    return (_look_up if len(text) <= _SHORT else _hash)(name, text, columns)
+
+
+def _hash(name: str, text: str, columns: int) -> int:
     data = f"{name}{_BETWEEN}{text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") % columns
 
 
-@lru_cache(maxsize=2**12)
+_look_up = lru_cache(maxsize=2**16)(_hash)
+
+
 def _tokens(text: str, most: int) -> tuple[str, ...]:
     """Return the different words of a text, then its runs of two words and more, up to the most."""
-    words = _WORD.findall(text.casefold())
+    words = _WORD.findall(normalize("NFC", text.casefold()))
     found = dict.fromkeys(words)
     for n in range(2, most + 1):
         found |= dict.fromkeys(map(" ".join, zip(*(words[i:] for i in range(n)), strict=False)))
     return tuple(found)
+
+
+_look_up_tokens = lru_cache(maxsize=2**12)(_tokens)
 
 
 def level_text(name: str, value: object) -> str:
@@ -147,7 +157,7 @@ class Hashed:
 
     def tokens(self, text: str) -> tuple[str, ...]:
         """Return the different words of a text in their order, then the pairs and longer runs of words."""
-        return _tokens(text, self.words)
+        return (_look_up_tokens if len(text) <= _SHORT else _tokens)(text, self.words)
 
     def buckets(self, *values: object) -> tuple[int, ...]:
         (value,) = values

@@ -103,10 +103,11 @@ def table(feature: Hashing, columns: Sequence[Sequence[object]]) -> Places:
         feature: that is hashed.
         columns: the values of the cases, for each name that the feature reads.
     """
-    places: dict[tuple[object, ...], int] = {}
-    codes = [places.setdefault(values, len(places)) for values in zip(*columns, strict=True)]
+    places: dict[tuple[object, ...], int] = {}  # by values and their types, as 1 == 1.0, which may be refused
+    rows = zip(*columns, *(map(type, values) for values in columns), strict=True)
+    codes = [places.setdefault(row, len(places)) for row in rows]
     found = np.full((len(places), feature.at_most), -1, np.int32)
-    for i, values in enumerate(places):
+    for i, values in enumerate(row[: len(columns)] for row in places):
         own = feature.buckets(*values)
         found[i, : len(own)] = own
     return found[codes] if len(codes) > len(places) else found

@@ -5,9 +5,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
+from evenhand.live.campaigns.exports import export
 from evenhand.live.campaigns.files import open_campaign
 from evenhand.live.campaigns.rehearsal import of_campaign
 from evenhand.live.http.schemas import verbs
+from evenhand.live.worker.batches import Deciding
 from evenhand.logs.log import read_log
 from tests import hashed, wide
 
@@ -54,6 +56,19 @@ def test_a_value_that_cannot_be_hashed_is_refused(campaign, change, field):
     assert error.value.field == field
 
 
+def test_a_number_that_equals_a_name_of_its_batch_is_refused():
+    """What got into the log could not be read from it any more."""
+    shop = hashed.shop()
+    campaign = eh.Campaign.open("memory://", "ads", eh.uniform(shop, shop.n_features))
+    for i in range(60):
+        campaign.decide(CASE, key=f"{i}")
+    calls = [Deciding(CASE | {"site": z}, f"same {i}", frozen=True) for i, z in enumerate((1, 1.0))]
+    good, bad = campaign.many(calls)
+    assert good.action in shop.actions
+    assert isinstance(bad, InvalidInput)
+    assert eh.live.audit(campaign.store, "ads", [campaign.policy]).clean
+
+
 def test_words_that_are_left_out_are_told_and_counted(campaign):
     made = campaign.decide(CASE | {"query": "a b c d e f g h i"}, key="1")
     assert "too long" in made.warnings[0]
@@ -69,6 +84,14 @@ def test_schemas_take_any_name(campaign):
         assert found["site"]["type"] == ["string", "integer"]
         assert found["query"]["type"] == "string"
         assert list(found) == ["age", "device", "site", "query"]
+
+
+def test_names_that_are_whole_numbers_are_names_for_vowpal_wabbit(campaign, tmp_path):
+    made = campaign.decide(CASE | {"site": 17}, key="1")
+    campaign.observe(made.id, {"click": 1.0})
+    assert export(campaign.store, "ads", tmp_path / "log.vw") == 1
+    features = (tmp_path / "log.vw").read_text().split("| ")[1].split()
+    assert sorted(features) == ["age:30.0", "device=phone", "query=red%20shoes", "site=17"]
 
 
 def test_kernels_of_a_file_with_hashed_columns_are_compiled(tmp_path):

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
@@ -138,27 +138,28 @@ def write_vw(out: Path, feedback: Feedback, decisions: Iterable[Logged]) -> None
     """Write lines for `vw --cb K`, where K is the number of actions.
 
     A line is `ACTION:COST:PROBABILITY | FEATURES`. Actions count from 1, in the order of the problem; the cost is the
-    outcome with the other sign; numbers are `name:value` and texts `name=value`. Blanks, colons, bars and per cent
+    outcome with the other sign; numbers are `name:value` and names `name=value`. Blanks, colons, bars and per cent
     signs in names and texts are written as in URLs, `%20`.
     """
     with out.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(map(_line, decisions))
+        names = () if feedback.coded is None else feedback.coded.units.texts
+        file.writelines(_line(logged, names) for logged in decisions)
 
 
-def _line(logged: Logged) -> str:
+def _line(logged: Logged, names: Collection[str] = ()) -> str:
     r"""Format a decision for Vowpal Wabbit.
 
     >>> _line(Logged({"age": 33, "zip code": "a:b"}, 0, 0.25, 1.0))
     '1:-1.0:0.25 | age:33.0 zip%20code=a%3Ab\n'
     """
     cost = 0.0 - logged.reward  # no -0
-    return f"{logged.action + 1}:{cost!r}:{logged.probability!r} | {' '.join(_features(logged.case))}\n"
+    return f"{logged.action + 1}:{cost!r}:{logged.probability!r} | {' '.join(_features(logged.case, names))}\n"
 
 
-def _features(case: Case) -> Iterator[str]:
+def _features(case: Case, names: Collection[str]) -> Iterator[str]:
     for name, value in case.items():
-        if isinstance(value, str):
-            yield f"{_escape(name)}={_escape(value)}"
+        if isinstance(value, str) or (name in names and isinstance(value, int)):  # 17 is a name where "17" is one
+            yield f"{_escape(name)}={_escape(str(value))}"
         elif isinstance(value, Real):
             yield f"{_escape(name)}:{float(value)!r}"
 
