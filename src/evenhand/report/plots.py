@@ -317,11 +317,8 @@ def figure_of(axes: Sequence[Axes], path: Path | str | None = None) -> Figure:
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:
-    """Save the figure of some axes; the file appears complete or not at all.
-
-    Letters in PDF and PostScript are TrueType fonts, as publishers refuse those of Type 3, the default of matplotlib.
-    """
+    """Save the figure of some axes; the file appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacement(path) as part, style.rc_context({"pdf.fonttype": 42, "ps.fonttype": 42}):
+    with replacement(path) as part, style.rc_context(style.TRUE_TYPE):
         figure_of(axes).savefig(part, dpi=130, format=path.suffix.removeprefix(".") or "png")
     return path

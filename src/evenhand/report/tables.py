@@ -44,9 +44,7 @@ class Table(NamedTuple):
     def latex(self, *, bold: Collection[tuple[int, int]] = (), caption: str = "", label: str = "") -> str:
         r"""Return the table in LaTeX, for the package `booktabs`, with all texts escaped; an empty row is a rule.
 
-        Args:
-            bold: cells, by row and column.
-            caption, label: none if they are empty.
+        Bold cells are given by row and column. An empty caption or label is none.
 
         >>> print(Table(["policy", "value"], [["a_b", "-0.13 ± 0.01"]]).latex(bold=[(0, 1)]).split("\n")[6])
         a\_b & \textbf{$-$0.13 $\pm$ 0.01} \\

@@ -263,8 +263,8 @@ def compare(
         environment: where contexts and outcomes come from.
         replicas, seed, jobs, progress: as for `simulate`.
         out: a folder that keeps the trace of every policy that has finished, and every minute the state of another, so
-            that the same call goes on after an interruption; see `sweep`, which finds the same files. An algorithm of
-            your own in `Wrapped` starts from the beginning if it has not finished, and anew if its code has changed.
+            that the same call, with the same jobs, goes on after an interruption; see `sweep`, which finds the same
+            files. An algorithm of your own in `Wrapped` is saved when it has finished.
 
     Raises:
         InvalidInput: no policy, two of the same name, one that was made for another problem; a folder that cannot be

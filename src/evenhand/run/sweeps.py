@@ -264,8 +264,8 @@ def sweep(
             `joblib.parallel_config(backend="dask")` they are the workers of a Dask cluster.
         out: a folder that keeps the trace of every cell that has finished, and every minute the state of others, so
             that the same call goes on after an interruption, with any number of jobs. Cells are found by a hash of all
-            that affects them, so sweeps may share a folder; the code of classes of your own does not count: use another
-            folder after a change of it.
+            that affects them, so sweeps may share a folder; of your own code only that of algorithms in `Wrapped`
+            counts: use another folder after a change of other code.
 
     Raises:
         InvalidInput: no environment, a value that is not finite, names beside numbers; or as for `compare`.
