@@ -319,6 +319,7 @@ def figure_of(axes: Sequence[Axes], path: Path | str | None = None) -> Figure:
 def save(axes: Sequence[Axes], path: Path) -> Path:
     """Save the figure of some axes; the file appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacement(path) as part, style.rc_context(style.TRUE_TYPE):
+    true_type = style.rc_context({"pdf.fonttype": 42, "ps.fonttype": 42})  # as publishers refuse fonts of Type 3
+    with replacement(path) as part, true_type:
         figure_of(axes).savefig(part, dpi=130, format=path.suffix.removeprefix(".") or "png")
     return path

@@ -41,7 +41,6 @@ MAIN, OTHER, REFERENCE = 3.0, 1.5, 1.3  # line widths in points
 HEADLINE, TITLE, LABEL, TICK, CAPTION = 11.5, 10.0, 9.0, 8.5, 8.5  # font sizes in points
 STYLES = {"": (), "-": (), "--": (5.0, 2.0), ":": (1.0, 1.5), "-.": (5.0, 1.5, 1.0, 1.5)}
 LAPS = ((), (3.0, 1.0), (1.0, 1.0), (6.0, 1.0, 1.0, 1.0, 1.0, 1.0))  # dashes of a repeated colour
-TRUE_TYPE = {"pdf.fonttype": 42, "ps.fonttype": 42}  # as publishers refuse fonts of Type 3, matplotlib's default
 EDGE = 0.12  # free inches around a text
 BESIDE = 1.35  # inches that the labels of ticks and axes take from a panel
 
