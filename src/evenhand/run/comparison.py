@@ -20,9 +20,7 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import file, writable
 from evenhand.environments.base import Environment
 from evenhand.numerics.student import reach
-from evenhand.report.leaders import highest
 from evenhand.report.summary import COLUMNS, Line, Summary, number, standard_error, table
-from evenhand.report.tables import Table
 from evenhand.run.python_policy import AnyPolicy
 from evenhand.run.simulation import simulate
 from evenhand.run.storage import load_or_run, stored_share
@@ -191,6 +189,8 @@ class Comparison:
             caption: by default one that states the finding and explains the numbers.
             label: to refer to the table by; none by default.
         """
+        from evenhand.report.tables import Table  # reports only when asked for one
+
         summaries, best = self.summaries(), self.best
         names, found, limits = _lines(summaries)
         rows = [
@@ -211,6 +211,8 @@ class Comparison:
     @property
     def headline(self) -> str:
         """The best policy in a sentence, with its lead over the next best, and those that miss a limit."""
+        from evenhand.report.leaders import highest  # reports only when asked for one
+
         missed = f"; {texts.few(self._missed)} miss{'es' * (len(self._missed) == 1)} a limit" if self._missed else ""
         return highest(self._ends, self.summaries()[0].lines[0].name) + missed
 
