@@ -144,7 +144,6 @@ class Dice:
         self.update = lambda context, action, reward: None
 
 
-@pytest.mark.filterwarnings("ignore:an interrupted run will start from the beginning")
 def test_a_comparison_goes_on_where_it_stopped(tmp_path, monkeypatch):
     """Own algorithms and those of the house are read again, also by a sweep; another code is another run."""
     problem = court().problem
