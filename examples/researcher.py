@@ -154,4 +154,4 @@ def policies(problem):
 
 found = eh.sweep(policies, "hours per patient", {h: Clinic(h) for h in (0.1, 0.2, 0.3)}, replicas=5, progress=False)
 print(found)
-found.plot().savefig("researcher.png")
+found.plot("researcher.png")

@@ -6,7 +6,7 @@ import pytest
 from evenhand.experiments.concave_convex import study as concave_convex
 from evenhand.experiments.small_budgets import study as small_budgets
 from evenhand.experiments.square_cbwk import study as square_cbwk
-from evenhand.report.leaders import leads, least
+from evenhand.report.leaders import highest, leads, least
 from evenhand.run.comparison import PairedDifference
 
 
@@ -34,6 +34,14 @@ def test_no_lead_is_told_where_the_interval_holds_0_or_a_replica_is_unknown():
 def test_there_is_no_share_of_nothing(best):
     assert leads({"a": np.ones(2), "b": np.zeros(2)}, best, "the most") == "a ends highest"
     assert leads({}, best, "the most") == "no run has ended"
+
+
+def test_the_highest_is_told_in_the_units_of_the_quantity():
+    values = np.array([100.0, 200.0, 300.0])
+    ends = {"a": values, "b": values[::-1] - 10.0, "c": np.array([np.nan, 900.0, 900.0])}
+    assert highest(ends, "margin") == "a has the highest margin, 200, which is indistinguishable from the 190 of b"
+    assert highest({"a": values}, "margin") == "a has margin of 200"
+    assert highest({}, "margin") == "no run has ended"
 
 
 def test_the_least_counts_points_that_were_won():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 
@@ -70,7 +71,117 @@ def test_differences_are_by_pairs_of_replicas():
     assert grid.differences()[0.1] == grid[0.1].differences()
     alone = eh.compare(some(court().problem)[:1], court(), replicas=2, progress=False)
     assert alone.differences() == ()
+    assert repr(alone.differences()) == "no differences"
     assert "beyond" not in str(alone)
+
+
+def test_differences_are_shown_as_a_table():
+    found = eh.compare(some(court().problem), court(), replicas=3, progress=False).differences()
+    title, head, _, *rows = repr(found).splitlines()
+    assert title.startswith("beyond resolving, by pairs: ")
+    assert head.split() == ["policy", "quantity", "mean", "se", "95", "%", "from", "to", "worst"]
+    assert [row.split()[0] for row in rows] == ["uniform"] * len(found)
+    assert rows[0].split()[1:] == [found[0].name, *(f"{x:.4f}" for x in found[0][3:])]
+    assert list(pd.DataFrame(found).columns) == list(module.PairedDifference._fields)
+
+
+def test_the_best_policy_is_that_of_the_picture_and_the_table_in_latex(tmp_path):
+    """It is the last here, and misses no limit; one that gains more and misses one comes after it, with a mark."""
+    found = eh.compare(some(court().problem)[::-1], court(), replicas=3, progress=False)
+    lines = found["resolving"].summary().lines
+    assert found.best == "resolving"
+    assert found.headline.startswith(f"resolving has the highest {lines[0].name}, {lines[0].mean:.4g}: ")
+    figure = found.plot()
+    no_overlaps(figure)
+    assert figure.get_suptitle().replace("\n", " ") == found.headline
+    widest = max(figure.axes[0].lines, key=lambda line: line.get_linewidth())
+    assert widest.get_label() == "resolving"
+    widest = max(found.plot(main="uniform").axes[0].lines, key=lambda line: line.get_linewidth())
+    assert widest.get_label() == "uniform"
+    with pytest.raises(InvalidInput, match=r"^policy: expected one of"):
+        found.plot(main="unform")
+    written = found.to_latex(label="tab:court").splitlines()
+    assert written[2].startswith(r"\caption{resolving has the highest ")
+    assert written[2].endswith(r"Mean $\pm$ standard error over 3 replicas, per round.}")
+    assert written[3] == r"\label{tab:court}"
+    row = next(line for line in written if line.startswith("resolving &"))
+    assert row.split(" & ")[1] == rf"\textbf{{{lines[0].mean:.4f} $\pm$ {lines[0].se:.4f}}}"
+    assert "textbf" not in next(line for line in written if line.startswith("uniform &"))
+    after = written.index(next(line for line in written if line.startswith("limit &")))
+    assert written[after - 1] == r"\midrule"
+    for path in ("pdf", "eps"):
+        found.plot(tmp_path / f"figure.{path}")
+    assert b"/Type0" in (tmp_path / "figure.pdf").read_bytes()
+    assert b"/Type3" not in (tmp_path / "figure.pdf").read_bytes()
+    assert b"/FontType 42" in (tmp_path / "figure.eps").read_bytes()
+
+
+def test_a_policy_that_misses_a_limit_is_not_the_best(monkeypatch):
+    found = eh.compare(some(court().problem), court(), replicas=3, progress=False)
+    whole = module.Trace.summary
+
+    def missing(trace):
+        summary = whole(trace)
+        first, second, *rest = summary.lines
+        cut = trace.policy == "resolving"
+        return summary._replace(lines=(first, second._replace(missed=cut), *rest))
+
+    monkeypatch.setattr(module.Trace, "summary", missing)
+    assert found.best == "uniform"
+    assert found.headline.startswith(f"uniform has {found.summaries()[0].lines[0].name} of ")
+    assert found.headline.endswith("; resolving misses a limit")
+    row = next(line for line in found.to_latex().splitlines() if line.startswith("resolving &"))
+    assert row.count(r"\dag{}") == 1
+    ended = dataclasses.replace(found["uniform"], finished=False)
+    assert module.Comparison((found["resolving"], ended)).best == "resolving"  # as all that ended miss one
+
+
+class Dice:
+    """Plays an action at random."""
+
+    def __init__(self, luck):
+        self.select = lambda context: int(luck.integers(3))
+        self.update = lambda context, action, reward: None
+
+
+def test_a_comparison_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    """Own algorithms and those of the house are read again, also by a sweep; another code is another run."""
+    problem = court().problem
+    policies = [eh.Wrapped(make=Dice, name="dice").policy(problem, 5), *some(problem)]
+    whole, run = module.simulate, []
+
+    def stopped(policy, *args, **options):
+        run.append(policy.name)
+        if len(run) == 3:
+            raise KeyboardInterrupt
+        return whole(policy, *args, **options)
+
+    monkeypatch.setattr(module, "simulate", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        eh.compare(policies, court(), replicas=2, out=tmp_path, progress=False)
+    found = eh.compare(policies, court(), replicas=2, out=tmp_path, progress=False)
+    assert run == ["dice", "resolving", "uniform", "uniform"]
+    alone = eh.compare(policies, court(), replicas=2, progress=False)
+    for name in found.names:
+        np.testing.assert_array_equal(found[name].totals, alone[name].totals)
+    assert str(eh.compare(policies, court(), replicas=2, out=tmp_path, progress=False)) == str(alone)
+    at = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(at) == 3
+    eh.sweep(lambda _: policies, "rides", {0.05: court()}, replicas=2, out=tmp_path, progress=False)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == at
+    other = eh.Wrapped(make=Dice, name="dice").policy(problem, 5)
+    object.__setattr__(other.model, "code", other.model.code + " ")
+    run.clear()
+    eh.compare([other, *policies[1:]], court(), replicas=2, out=tmp_path, progress=False)
+    assert run == ["dice"]
+
+
+def test_what_has_no_hash_is_refused_before_any_run(tmp_path):
+    problem = court().problem
+    policies = [*some(problem), eh.Wrapped(make=lambda luck: Dice(luck), name="dice").policy(problem, 5)]
+    with pytest.raises(InvalidInput, match=r"^out: expected policies and environments that have a hash"):
+        eh.compare(policies, court(), replicas=2, out=tmp_path, progress=False)
+    assert not list(tmp_path.iterdir())
 
 
 def test_one_replica_has_a_difference_without_an_error():

@@ -127,6 +127,24 @@ def test_an_algorithm_may_write_in_what_it_gets():
             np.testing.assert_array_equal(context, same)
 
 
+class Loud(Noted):
+    """Tells more than the class that it extends."""
+
+
+def test_its_code_is_that_of_its_classes_also_where_there_is_no_file():
+    """A class that is typed in, as in a notebook, has no file, but its methods may have one."""
+
+    def code(make):
+        return eh.Wrapped(make=make).policy(PROBLEM, 2).model.code
+
+    assert "Draws an action at random" in code(Noted)
+    assert code(partial(Loud)) == code(Loud)
+    assert "Tells more" in code(Loud)
+    assert code(Noted) in code(Loud)
+    typed = type("Typed", (), {"select": Noted.select, "update": Noted.update, "__module__": "__main__"})
+    assert "self.luck.integers(3)" in code(typed)
+
+
 def test_beside_the_recipes_of_the_house():
     mine = eh.Wrapped(make=Noted, name="mine").policy(PROBLEM, 2)
     model = eh.BayesianRidge(n_features=2)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evenhand.core.texts import amount
 from evenhand.core.types import Floats
 from evenhand.numerics.student import reach
 from evenhand.report.summary import standard_error
@@ -24,21 +25,51 @@ def leads(ends: Mapping[str, Floats], best: float, of: str) -> str:
     >>> leads({"a": np.array([0.5, 0.6, 0.7]), "b": np.array([0.6, 0.5, 0.8])}, 1.0, "the optimum")
     'b reaches 63.3% of the optimum, which is indistinguishable from the 60.0% of a'
     """
-    known = {name: values for name, values in ends.items() if np.isfinite(values).all()}
-    order = sorted(known, key=lambda name: -float(known[name].mean()))
-    if not order or not best > 0.0:
-        return f"{order[0]} ends highest" if order else "no run has ended"
-    first, *rest = order
+    known = _known(ends)
+    if not known or not best > 0.0:
+        return f"{next(iter(known))} ends highest" if known else "no run has ended"
+    first, *rest = known
     said = f"{first} reaches {known[first].mean() / best:.1%} of {of}"
     if not rest:
         return said
     second = known[rest[0]]
-    gap = 100.0 * (known[first] - second) / best  # in percentage points
-    mean, half = float(gap.mean()), reach(standard_error(gap), len(gap) - 1)
-    if not mean - half > 0.0:
+    mean, low, high = _interval(100.0 * (known[first] - second) / best)  # in percentage points
+    if not low > 0.0:
         return f"{said}, which is indistinguishable from the {second.mean() / best:.1%} of {rest[0]}"
-    interval = f"95 %: {mean - half:.1f} to {mean + half:.1f}"
-    return f"{said}, {mean:.1f} points more than the next best, {rest[0]} ({interval})"
+    return f"{said}, {mean:.1f} points more than the next best, {rest[0]} (95 %: {low:.1f} to {high:.1f})"
+
+
+def highest(ends: Mapping[str, Floats], what: str) -> str:
+    """Say which name ends highest in the units of a quantity, and whether a difference is told from chance.
+
+    >>> highest({"a": np.array([0.5, 0.6]), "b": np.array([0.9, 1.0])}, "reward")
+    'b has the highest reward, 0.95: 0.4 more than the next best, a (95 %: 0.4 to 0.4)'
+    """
+    known = _known(ends)
+    if not known:
+        return "no run has ended"
+    first, *rest = known
+    middle = amount(known[first].mean())
+    if not rest:
+        return f"{first} has {what} of {middle}"
+    second = known[rest[0]]
+    mean, low, high = _interval(known[first] - second)
+    said = f"{first} has the highest {what}, {middle}"
+    if not low > 0.0:
+        return f"{said}, which is indistinguishable from the {amount(second.mean())} of {rest[0]}"
+    return f"{said}: {amount(mean)} more than the next best, {rest[0]} (95 %: {amount(low)} to {amount(high)})"
+
+
+def _known(ends: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the ends that are known in all replicas, the highest first."""
+    known = {name: values for name, values in ends.items() if np.isfinite(values).all()}
+    return dict(sorted(known.items(), key=lambda end: -float(end[1].mean())))
+
+
+def _interval(gaps: Floats) -> tuple[float, float, float]:
+    """Return the mean of differences, and the ends of its interval at 95 %, which are NaN for a single replica."""
+    mean, half = float(gaps.mean()), reach(standard_error(gaps), len(gaps) - 1)
+    return mean, mean - half, mean + half
 
 
 def least(middles: Mapping[str, Sequence[float]], main: str, what: str) -> str:

@@ -13,6 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.files import replacement
 from evenhand.core.texts import amount
 from evenhand.core.types import Floats
+from evenhand.core.validate import file
 from evenhand.report import ends, scales, style
 from evenhand.report.quantities import Course, quantities
 from evenhand.report.style import Axes as Axes, Figure as Figure, Look
@@ -305,8 +306,10 @@ def _last(values: Floats) -> float:
     return float(finite[-1]) if finite.size else float("nan")
 
 
-def figure_of(axes: Sequence[Axes]) -> Figure:
-    """Return the figure of some axes."""
+def figure_of(axes: Sequence[Axes], path: Path | str | None = None) -> Figure:
+    """Return the figure of some axes, and save it where a path is given."""
+    if path is not None:
+        save(axes, file("path", path))
     figure = axes[0].get_figure(root=True)
     if figure is None:
         raise InvalidInput("axes", "axes that belong to a figure", axes[0])
@@ -316,6 +319,7 @@ def figure_of(axes: Sequence[Axes]) -> Figure:
 def save(axes: Sequence[Axes], path: Path) -> Path:
     """Save the figure of some axes; the file appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacement(path) as part:
+    true_type = style.rc_context({"pdf.fonttype": 42, "ps.fonttype": 42})  # as publishers refuse fonts of Type 3
+    with replacement(path) as part, true_type:
         figure_of(axes).savefig(part, dpi=130, format=path.suffix.removeprefix(".") or "png")
     return path

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from evenhand.core.errors import InvalidInput, MissingExtra
 
 try:
+    from matplotlib import rc_context as rc_context
     from matplotlib.artist import Artist as Artist
     from matplotlib.axes import Axes as Axes
     from matplotlib.axis import Axis as Axis

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -15,17 +17,20 @@ from evenhand.core.progress import Work
 from evenhand.core.registry import suggestion
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats
+from evenhand.core.validate import file, writable
 from evenhand.environments.base import Environment
 from evenhand.numerics.student import reach
-from evenhand.report.summary import COLUMNS, Summary, number, standard_error, table
+from evenhand.report.summary import COLUMNS, Line, Summary, number, standard_error, table
 from evenhand.run.python_policy import AnyPolicy
 from evenhand.run.simulation import simulate
+from evenhand.run.storage import load_or_run, stored_share
 from evenhand.run.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+_HEAD = ["mean", "se", "95 % from", "to", "worst"]
 _PAIRS = "by pairs: replica i of all policies met the same contexts and luck"
 
 
@@ -57,6 +62,18 @@ class PairedDifference(NamedTuple):
         half = reach(se, n - 1)
         extreme = float(values.min() if worst == "low" else values.max())
         return PairedDifference(policy, beyond, name, mean, se, mean - half, mean + half, extreme)
+
+
+class Differences(tuple[PairedDifference, ...]):
+    """Differences to one policy, which are shown as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no differences"
+        rows = [[d.policy, d.name, *map(number, d[3:])] for d in self]
+        return f"beyond {self[0].beyond}, {_PAIRS}\n{table(['policy', 'quantity', *_HEAD], rows, left=2)}"
 
 
 def paired_differences(traces: Sequence[Trace]) -> Iterator[PairedDifference]:
@@ -127,7 +144,7 @@ class Comparison:
         shown = [d for d in found if d.name == found[0].name]
         if not shown:
             return [], []
-        head = [f"{shown[0].name} beyond {shown[0].beyond}", "mean", "se", "95 % from", "to", "worst"]
+        head = [f"{shown[0].name} beyond {shown[0].beyond}", *_HEAD]
         return head, [[d.policy, *map(number, (d.mean, d.se, d.low, d.high, d.worst))] for d in shown]
 
     def __repr__(self) -> str:
@@ -140,7 +157,7 @@ class Comparison:
         head, rows = self._differences()
         return shown + texts.table(_PAIRS, rows, head) if rows else shown
 
-    def differences(self, *, beyond: str | None = None) -> tuple[PairedDifference, ...]:
+    def differences(self, *, beyond: str | None = None) -> Differences:
         """Compare all policies with one of them by pairs of replicas: every quantity at the end of the runs.
 
         Args:
@@ -150,7 +167,7 @@ class Comparison:
             InvalidInput: there is no such policy.
         """
         first = self.traces[0] if beyond is None else self[beyond]
-        return tuple(paired_differences([first, *(trace for trace in self.traces if trace is not first)]))
+        return Differences(paired_differences([first, *(trace for trace in self.traces if trace is not first)]))
 
     def records(self) -> list[tuple[object, ...]]:
         """Return the rows of `to_frame`."""
@@ -165,11 +182,67 @@ class Comparison:
         """
         return data_frame(self.records(), COLUMNS)
 
-    def plot(self) -> Figure:
-        """Draw every quantity over the rounds, with a band over replicas; the first policy has the thickest curve."""
+    def to_latex(self, *, caption: str = "", label: str = "") -> str:
+        """Make a table in LaTeX, for the package `booktabs`: mean ± standard error, the best objective in bold.
+
+        Args:
+            caption: by default one that states the finding and explains the numbers.
+            label: to refer to the table by; none by default.
+        """
+        from evenhand.report.tables import Table  # reports only when asked for one
+
+        summaries, best = self.summaries(), self.best
+        names, found, limits = _lines(summaries)
+        rows = [
+            [policy, *(_cell(lines.get(n)) for n in names)] for policy, lines in zip(self.names, found, strict=True)
+        ]
+        if any(x is not None for x in limits.values()):
+            rows += [[], ["limit", *(number(limits[n]) for n in names)]]
+        told = f"{self.headline}. Mean ± standard error over {texts.count(summaries[0].replicas, 'replica')}, per round"
+        told += f"{'; †: misses its limit' * bool(self._missed)}."
+        bold = [(self.names.index(best), 1)] if best else []
+        return Table(["policy", *names], rows).latex(bold=bold, caption=caption or told, label=label)
+
+    @property
+    def best(self) -> str:
+        """The policy with the highest objective of those that miss no limit, or of all if all do; "" if none ended."""
+        return max(self._ends, key=lambda name: float(self._ends[name].mean()), default="")
+
+    @property
+    def headline(self) -> str:
+        """The best policy in a sentence, with its lead over the next best, and those that miss a limit."""
+        from evenhand.report.leaders import highest  # reports only when asked for one
+
+        missed = f"; {texts.few(self._missed)} miss{'es' * (len(self._missed) == 1)} a limit" if self._missed else ""
+        return highest(self._ends, self.summaries()[0].lines[0].name) + missed
+
+    @cached_property
+    def _ends(self) -> dict[str, Floats]:
+        """The objective of each replica at the end of the runs among which the best one is."""
+        from evenhand.report.quantities import quantities  # reports only when asked for one
+
+        ends = {trace.policy: quantities(trace)[0].value(trace)[-1] for trace in self.traces if trace.finished}
+        known = {name: values for name, values in ends.items() if np.isfinite(values).all()}
+        return {name: values for name, values in known.items() if name not in self._missed} or known
+
+    @cached_property
+    def _missed(self) -> list[str]:
+        return [s.policy for s in self.summaries() if any(line.missed for line in s.lines)]
+
+    def plot(self, path: Path | str | None = None, *, main: str | None = None) -> Figure:
+        """Draw every quantity over the rounds, with a band over replicas, below the finding in a sentence.
+
+        Args:
+            path: where it is saved, such as `figure.pdf`, whose letters are then TrueType fonts.
+            main: the policy with the thickest curve; the best one by default.
+
+        Raises:
+            InvalidInput: there is no such policy.
+        """
         from evenhand.report.plots import figure_of, over_rounds  # matplotlib only when asked for
 
-        return figure_of(over_rounds(self.traces))
+        name = self.best if main is None else self[main].policy
+        return figure_of(over_rounds(self.traces, main=name, headline=self.headline), path)
 
 
 @checked
@@ -180,6 +253,7 @@ def compare(
     replicas: int | Sequence[int] = 20,
     seed: int = 0,
     jobs: int = 1,
+    out: Path | None = None,
     progress: bool | None = None,
 ) -> Comparison:
     """Run several policies on the same contexts and luck.
@@ -190,9 +264,13 @@ def compare(
         policies: with different names, which recipes take as `name=`; tables and pictures keep their order.
         environment: where contexts and outcomes come from.
         replicas, seed, jobs, progress: as for `simulate`.
+        out: a folder that keeps the trace of every policy that has finished, and every minute the state of another, so
+            that the same call, with the same jobs, goes on after an interruption; see `sweep`, which finds the same
+            files. An algorithm of your own in `Wrapped` is saved when it has finished.
 
     Raises:
-        InvalidInput: no policy, two of the same name, one that was made for another problem; or as for `simulate`.
+        InvalidInput: no policy, two of the same name, one that was made for another problem; a folder that cannot be
+            written to, a part that has no hash; or as for `simulate`.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform
@@ -203,10 +281,14 @@ def compare(
     True
     """
     refuse(policies, environment)
+    place = None if out is None else writable(file("out", out))
+    for policy in policies:  # refuse, before any runs, what has no hash
+        stored_share(place, policy, environment, replicas, seed, jobs)
     traces: list[Trace] = []
     with Work("compare", "policy", progress=progress) as work:
         for policy in work.each(policies):
-            traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
+            run = partial(simulate, policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress)
+            traces.append(load_or_run(place, policy, environment, replicas, seed, run))
             if not traces[-1].finished:
                 break
     return Comparison(tuple(traces))
@@ -246,11 +328,25 @@ def _missed_limits(summary: Summary) -> list[str]:
     return [f"missed {'; '.join(names)}"] if names else []
 
 
-def _cells(summaries: Sequence[Summary]) -> tuple[list[str], list[list[str]]]:
-    """Make the head and the rows of a table with a row per policy, and one of the limits."""
+def _lines(summaries: Sequence[Summary]) -> tuple[list[str], list[dict[str, Line]], dict[str, float | None]]:
+    """Return the names of all quantities, the lines of each policy by name, and the limits."""
     names = list(dict.fromkeys(line.name for s in summaries for line in s.lines))
     found = [{line.name: line for line in s.lines} for s in summaries]
     limits = {n: next((f[n].limit for f in found if n in f and f[n].limit is not None), None) for n in names}
+    return names, found, limits
+
+
+def _cell(line: Line | None) -> str:
+    """Write a mean with its standard error, if it is known, and with a mark where a limit is missed."""
+    if line is None:
+        return ""
+    error = f" ± {number(line.se)}" if np.isfinite(line.se) else ""
+    return number(line.mean) + error + ("†" if line.missed else "")
+
+
+def _cells(summaries: Sequence[Summary]) -> tuple[list[str], list[list[str]]]:
+    """Make the head and the rows of a table with a row per policy, and one of the limits."""
+    names, found, limits = _lines(summaries)
     head, end = ["policy"], ["limit"]
     rows = [[s.policy] for s in summaries]
     for i, name in enumerate(names):

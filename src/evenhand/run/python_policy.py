@@ -6,6 +6,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
@@ -105,7 +106,9 @@ class Wrapped:
         weights = tuple(float(objective.weights.get(name, 0.0)) for name in learned)
         return Policy(
             problem=problem,
-            model=Selecting(make=self.make, n_features=n_features, weights=weights, names=learned),
+            model=Selecting(
+                make=self.make, n_features=n_features, weights=weights, names=learned, code=_code(self.make)
+            ),
             goals=(indifferent(problem), *hard_limits(problem, True)),
             choice=TopK(1),
             name=self.name,
@@ -133,6 +136,7 @@ class Selecting:
     n_features: int
     weights: tuple[float, ...]
     names: tuple[str, ...]
+    code: str = ""  # of the algorithm, so that the stored runs of another version are not taken for its own
 
     @property
     def n_outcomes(self) -> int:
@@ -174,6 +178,21 @@ class Selecting:
                     algorithm.update(context.copy(), action, reward, outcomes=told)  # type: ignore[call-arg]
                 else:
                     algorithm.update(context.copy(), action, reward)
+
+
+def _code(make: Callable[..., Any]) -> str:
+    """Return the source of what makes an algorithm, and of the classes that it extends, as far as it can be read."""
+    if isinstance(make, partial):
+        return _code(make.func)
+    return "".join(map(_source, make.__mro__ if isinstance(make, type) else [make, *type(make).__mro__]))
+
+
+def _source(part: Any) -> str:
+    """Return the source of a class or a function; of a class in a notebook, which has no file, that of its methods."""
+    try:
+        return inspect.getsource(part)
+    except (OSError, TypeError):
+        return "".join(_source(z) for z in getattr(part, "__dict__", {}).values() if inspect.isfunction(z))
 
 
 def _takes_outcomes(update: Callable[..., None]) -> bool:

@@ -28,7 +28,8 @@ def load_or_run(
     """Load the stored trace of a policy in a world, or run it and store the trace if it finished.
 
     Traces are identified by a hash of everything that affects them: policy, world, replicas, seed and version. `run`
-    stores its checkpoints in the same folder. Nothing is stored if `place` is None.
+    stores its checkpoints in the same folder, but an algorithm in `Wrapped` has none. Nothing is stored if `place` is
+    None.
     """
     if place is None:
         return run(checkpoints=None)
@@ -38,7 +39,7 @@ def load_or_run(
             return Trace.load(path, policy.problem)
         except InvalidInput:  # a truncated file
             path.unlink()
-    trace = run(checkpoints=Checkpoints(folder=place))
+    trace = run(checkpoints=None if getattr(policy.model, "selects", False) else Checkpoints(folder=place))
     if trace.finished:
         with replacement(path) as part:
             trace.save(part)

@@ -20,7 +20,7 @@ from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.report.summary import COLUMNS, number as cell, table
-from evenhand.run.comparison import Comparison, PairedDifference, refuse
+from evenhand.run.comparison import Comparison, Differences, refuse
 from evenhand.run.parallel import Watch, check_jobs, deferred_interrupt, run_until
 from evenhand.run.simulation import simulate_here
 from evenhand.run.storage import load_or_run, stored_share
@@ -128,7 +128,7 @@ class Sweep:
         objective = names.pop() if len(names) == 1 else "objective"
         return [*self._names, "policy", objective, "se", "worst", "missed"], rows
 
-    def differences(self, *, beyond: str | None = None) -> dict[Any, tuple[PairedDifference, ...]]:
+    def differences(self, *, beyond: str | None = None) -> dict[Any, Differences]:
         """Compare all policies with one of them by pairs of replicas, by the value of the parameter.
 
         Args:
@@ -151,11 +151,11 @@ class Sweep:
         """
         return data_frame(self.records(), self.columns())
 
-    def plot(self) -> Figure:
+    def plot(self, path: Path | str | None = None) -> Figure:
         """Draw every quantity at the end of the runs over the first parameter: a curve per policy, one for the limit.
 
         Where there are several parameters, each value of the others has curves of its own, with its own dashes in the
-        colour of their policy. Names stand in their order.
+        colour of their policy. Names stand in their order. It is saved where a path is given.
 
         Raises:
             InvalidInput: the sweep was interrupted before its first run.
@@ -168,7 +168,7 @@ class Sweep:
         if self._levels:
             for axes in panels:
                 axes.set_xticks(range(len(self._levels)), self._levels)
-        return figure_of(panels)
+        return figure_of(panels, path)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -264,8 +264,8 @@ def sweep(
             `joblib.parallel_config(backend="dask")` they are the workers of a Dask cluster.
         out: a folder that keeps the trace of every cell that has finished, and every minute the state of others, so
             that the same call goes on after an interruption, with any number of jobs. Cells are found by a hash of all
-            that affects them, so sweeps may share a folder; the code of classes of your own does not count: use another
-            folder after a change of it.
+            that affects them, so sweeps may share a folder; of your own code only that of algorithms in `Wrapped`
+            counts: use another folder after a change of other code.
 
     Raises:
         InvalidInput: no environment, a value that is not finite, names beside numbers; or as for `compare`.

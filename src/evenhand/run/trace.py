@@ -308,14 +308,14 @@ class Trace:
         found = [*measures_of(self), *(q for q in quantities(self) if q.limit is not None)]
         return data_frame(columns | {q.name: q.value(self).ravel() for q in found})
 
-    def plot(self) -> Figure:
+    def plot(self, path: Path | str | None = None) -> Figure:
         """Draw the objective, every measure and every constraint over the rounds, with a band over replicas.
 
-        `plot().savefig(path)` saves the picture; notebooks show it.
+        It is saved where a path is given, such as `figure.pdf`, whose letters are then TrueType fonts.
         """
         from evenhand.report.plots import figure_of, over_rounds  # matplotlib only when asked for
 
-        return figure_of(over_rounds([self]))
+        return figure_of(over_rounds([self]), path)
 
     def save(self, path: str | Path) -> None:
         """Write arrays and names to `.npz`; `load` needs the problem again."""
