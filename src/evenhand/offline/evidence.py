@@ -32,10 +32,9 @@ from evenhand.offline.outcome_models import (
     fold_models,
     members_of,
     predicted,
-    readable,
 )
 from evenhand.offline.scores import scores
-from evenhand.offline.sparse_rows import SparseRows, read_by_models
+from evenhand.offline.sparse_rows import SparseRows, read_by_models, readable
 from evenhand.problem.problem import Problem
 from evenhand.report.quantities import objective_name
 

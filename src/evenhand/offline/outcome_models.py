@@ -15,9 +15,9 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.logs.units import Columns, Features
-from evenhand.models.sklearn import needs_two_values, selects_by_name
-from evenhand.offline.sparse_rows import SparseRows, is_sparse, sparse_ridge
+from evenhand.logs.units import Features
+from evenhand.models.sklearn import needs_two_values
+from evenhand.offline.sparse_rows import SparseRows, is_sparse, readable, sparse_ridge
 
 _OF_SUMS = ("fit", "predict", "fit_sums")
 PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
@@ -222,11 +222,6 @@ def _expected(model: Any, x: Floats, y: Floats, cases: Floats, weights: Floats |
     if not ((shares >= 0.0).all() and np.allclose(shares.sum(1), 1.0, rtol=0.0, atol=1e-6)):
         raise InvalidInput("model", "probabilities of at least 0 that add up to 1", "others")
     return np.asarray(shares @ classes.astype(float))
-
-
-def readable(model: object, x: Floats | Features | SparseRows) -> Any:
-    """Return the features of rows as a model reads them: by name, as the log has them, where it selects columns."""
-    return Columns(x) if isinstance(x, Features) and selects_by_name(model) else x
 
 
 class FoldModels(Protocol):

@@ -9,7 +9,8 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
-from evenhand.logs.units import Features, Units
+from evenhand.logs.units import Columns, Features, Units
+from evenhand.models.sklearn import selects_by_name
 
 _AT_ONCE = 2**16  # rows that are packed at once
 _PENALTIES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3)  # in observations of a column whose value is 1
@@ -57,6 +58,11 @@ def read_by_models(features: Any, coding: Units | None) -> Any:
     if isinstance(features, Features) and coding is not None and coding.packing is not None:
         return SparseRows(features, coding.packing.size.columns)
     return features
+
+
+def readable(model: object, x: Floats | Features | SparseRows) -> Any:
+    """Return the features of rows as a model reads them: by name, as the log has them, where it selects columns."""
+    return Columns(x) if isinstance(x, Features) and selects_by_name(model) else x
 
 
 def is_sparse(x: object) -> bool:
