@@ -148,7 +148,7 @@ def test_where_cases_come_as_stated_nothing_is_lost(world):
     np.testing.assert_allclose(after, before, rtol=0.002)
 
 
-def shop(zone=None, per="day", closed=("2026-12-25", date(2026, 12, 26), "2031-01-01")):
+def shop(zone=None, per="day", closed=("2026-12-25", date(2026, 12, 26), "0001-01-01", "9999-12-31")):
     """Three weeks from a Monday on, with two holidays on a Friday and a Saturday."""
     actions, outcomes = ("nothing", "go"), (Outcome("gain", free=("nothing",)), Outcome("cost", known={"go": 1}))
     ends = {"since": "2026-12-14", "until": "2027-01-04", "zone": zone}
@@ -201,6 +201,7 @@ def test_cases_on_closed_days_teach_neither_shape_nor_level():
         (["Christmas"], "Traffic.closed: expected dates, such as \"2026-12-25\", got 'Christmas'"),
         (["2026-12-25T10:00"], "got '2026-12-25T10:00'"),
         ([20261225], "got 20261225"),
+        (None, "Traffic.closed: expected a list of dates, got None"),
     ],
 )
 def test_what_is_no_list_of_dates_is_refused(closed, said):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -73,7 +73,7 @@ class Traffic:
             raise InvalidInput("Traffic.shape", "at least one number above 0", self.shape)
         number("Traffic.trust", self.trust, "a number of at least 1e-6, or infinity", lambda q: q >= 1e-6)
         number("Traffic.memory", self.memory, "a whole number of at least 1", lambda m: m >= 1 and m == int(m))
-        if isinstance(self.closed, str | date):
+        if isinstance(self.closed, str | date) or not isinstance(self.closed, Iterable):
             raise InvalidInput("Traffic.closed", "a list of dates", value_text(self.closed))
         object.__setattr__(self, "closed", tuple(sorted({_day(day) for day in self.closed})))
 
@@ -159,7 +159,9 @@ class Traffic:
 @lru_cache(maxsize=16)  # as every decision asks
 def _spans(days: tuple[str, ...], clock: Clock) -> list[tuple[float, float]]:
     """Return the start and the end of some dates within a run."""
-    dates = [datetime.fromisoformat(day) for day in days]
+    assert clock.since is not None  # see `Traffic.rounds`
+    first = clock.since.date() - timedelta(days=1)  # some days of the first and the last years are no times of a zone
+    dates = [z for z in map(datetime.fromisoformat, days) if 0 <= (z.date() - first).days <= clock.last + 2.0]
     each = [tuple(clock.read("Traffic.closed", z) for z in (day, day + timedelta(days=1))) for day in dates]
     return [(max(start, 0.0), min(end, clock.last)) for start, end in each if end > 0.0 and start < clock.last]
 
