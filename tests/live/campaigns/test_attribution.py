@@ -1,5 +1,6 @@
 """Outcomes of customers add up over a window: each event once, for one decision, whatever comes in between."""
 
+import asyncio
 import json
 import math
 import random
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 
 import evenhand as eh
-from evenhand.client import Client
+from evenhand.client import AsyncClient, Client
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Unknown
 from evenhand.live.fold.snapshots import dump, largest_difference
@@ -272,6 +273,11 @@ def test_windows_that_are_open_outlive_switches_and_a_clock_that_was_accepted(cl
     assert campaign.observe_unit("ann", {"coins": 4}, "order 3").new
 
 
+async def sent(url, *event):
+    async with AsyncClient(url) as client:
+        return await client.observe_unit(*event, at=datetime.now(UTC))
+
+
 def test_a_problem_file_over_http_by_a_client(tmp_path):
     (tmp_path / "shop.toml").write_text(
         'maximize = "sale"\nsince = 2026-01-01\nuntil = 2090-01-01\n'
@@ -284,6 +290,7 @@ def test_a_problem_file_over_http_by_a_client(tmp_path):
             made = client.decide({"age": 40, "customer": 7}, key="letter 1")
             assert client.observe_unit("7", {"sale": 1}, "order 1") == made.id
             assert client.observe_unit("8", {"sale": 1}, "order 2", at=datetime.now(UTC)) is None
+            assert asyncio.run(sent(client.url, 7, {"sale": 1}, "order 1")) == made.id
             entries = [{"unit": 7, "key": "order 1", "outcomes": {"sale": 1}}, {"unit": 7, "key": "a", "outcomes": 3}]
             first, second = server.post("/observe", json=entries).json()
             assert first == {"new": False, "id": made.id}
