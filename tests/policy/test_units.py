@@ -256,6 +256,7 @@ def test_a_longer_time_of_kept_actions_counts_from_the_first_decision_and_a_shor
         (lambda: Unit("who"), "at least one cap"),
         (lambda: Unit("", sticky=3), "Unit.name"),
         (lambda: Unit("who", sticky=-1), "Unit.sticky"),
+        (lambda: Unit("who", attribution=1e8), "Unit.attribution: expected a number of days above 0, at most 36,525"),
         (lambda: Unit("who", caps=["letter"]), "a sequence of `Cap`"),
         (lambda: problem(Unit("who", caps=[Cap("visit", at_most=1, within=7)])), "known for certain, got visit"),
         (lambda: problem(Unit("who", caps=[Cap("leter", at_most=1, within=7)])), "did you mean letter"),

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from evenhand.client.client import Decision, address, place_of, read_decision
-from evenhand.client.entries import Deciding, Observing, Outcomes, Refusal, decision_field, fields_with_values, refusal
+from evenhand.client.entries import (
+    Deciding,
+    Observing,
+    Outcomes,
+    Refusal,
+    decision_field,
+    event_fields,
+    fields_with_values,
+    refusal,
+)
 from evenhand.client.requests import AsyncSender
 
 
@@ -70,6 +80,13 @@ class AsyncClient:
     ) -> bool:
         """Report the outcomes of a decision, by its number or its key; returns whether they are new to the server."""
         return await self._is_new("observe", Observing(decision, outcomes, revise).body())
+
+    async def observe_unit(
+        self, unit: str | int, outcomes: Mapping[str, float], key: str, *, at: datetime | None = None
+    ) -> int | None:
+        """Report an event of a unit, as `Client.observe_unit` does; returns the decision that it counts for, if any."""
+        found = (await self._sender.send("POST", "observe", event_fields(unit, outcomes, key, at)))["id"]
+        return None if found is None else int(found)
 
     async def observe_many(self, observed: Sequence[Observing]) -> list[bool | Refusal]:
         """Report the outcomes of decisions in one request, as `Client.observe_many` does."""

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
-from evenhand.client.entries import Deciding, Observing, Outcomes, Refusal, decision_field, fields_with_values, refusal
+from evenhand.client.entries import (
+    Deciding,
+    Observing,
+    Outcomes,
+    Refusal,
+    decision_field,
+    event_fields,
+    fields_with_values,
+    refusal,
+)
 from evenhand.client.requests import Sender
 from evenhand.core.errors import InvalidInput
 
@@ -154,9 +163,7 @@ class Client:
             key: of the event, by which it counts once.
             at: when it happened, in UTC if it has no zone; by default when the server gets it.
         """
-        time = None if at is None else int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1e6)
-        asked = {"unit": unit, "outcomes": dict(outcomes), "key": key, "at": time}
-        found = self._sender.send("POST", "observe", fields_with_values(asked))["id"]
+        found = self._sender.send("POST", "observe", event_fields(unit, outcomes, key, at))["id"]
         return None if found is None else int(found)
 
     def observe_many(self, observed: Sequence[Observing]) -> list[bool | Refusal]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from evenhand.client.requests import RETRIED, NoAnswer, RequestRefused
@@ -80,3 +81,13 @@ def decision_field(decision: int | str) -> dict[str, int | str]:
 def fields_with_values(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a body that have a value."""
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def event_fields(unit: str | int, outcomes: Mapping[str, float], key: str, at: datetime | None) -> dict[str, Any]:
+    """Return the body of a request about an event of a unit.
+
+    >>> event_fields("no. 7", {"sale": 1}, "order 88", datetime(2026, 1, 5, 8))["at"]
+    1767600000000000
+    """
+    time = None if at is None else int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1e6)
+    return fields_with_values({"unit": unit, "outcomes": dict(outcomes), "key": key, "at": time})

@@ -16,6 +16,8 @@ from evenhand.core.signatures import value_text
 from evenhand.core.validate import number
 from evenhand.problem.declarations import Declarations
 
+_MOST_DAYS = 36_525  # a century: logs have times of 64 bits
+
 
 @dataclass(frozen=True)
 class Cap:
@@ -61,7 +63,8 @@ class Unit:
             see `Campaign.observe_unit`; None where outcomes name the decision, once.
 
     Raises:
-        InvalidInput: a length that is not a finite number above 0, or none of caps, sticky and attribution.
+        InvalidInput: a length that is not a finite number above 0, an attribution of more than a century, or none of
+            caps, sticky and attribution.
 
     >>> Unit("customer", caps=[Cap("letter", at_most=3, within=7)], sticky=14).window
     14
@@ -82,9 +85,11 @@ class Unit:
         for cap in self.caps:
             if not isinstance(cap, Cap):
                 raise InvalidInput("Unit.caps", "a sequence of `Cap`", value_text(cap))
-        for name in ("sticky", "attribution"):
-            if getattr(self, name) is not None:
-                number(f"Unit.{name}", getattr(self, name), "a finite number above 0", _above_zero)
+        if self.sticky is not None:
+            number("Unit.sticky", self.sticky, "a finite number above 0", _above_zero)
+        if self.attribution is not None:
+            expected = f"a number of days above 0, at most {_MOST_DAYS:,}"
+            number("Unit.attribution", self.attribution, expected, lambda days: 0.0 < days <= _MOST_DAYS)
         if not self.caps and self.sticky is None and self.attribution is None:
             raise InvalidInput(
                 "Unit.caps", "at least one cap, where neither sticky= nor attribution= is stated", "none"

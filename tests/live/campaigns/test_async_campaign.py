@@ -13,6 +13,7 @@ from tests.live.http_campaign import CASE, events, opened
 VERBS = {
     "decide": (CASE, "one"),
     "observe": ("one", {"answer": 1}),
+    "observe_unit": ("ann", {"answer": 1}, "order 1"),
     "cancel": ("one",),
     "find": ("one",),
     "status": (),
@@ -56,7 +57,7 @@ def test_calls_are_those_of_the_campaign(tmp_path):
 
     campaign, ids = asyncio.run(played())
     assert {e.seq for e in events(campaign)} == ids
-    for name in ("decide", "observe", "cancel", "find", "status"):
+    for name in ("decide", "observe", "observe_unit", "cancel", "find", "status"):
         one, other = (inspect.signature(getattr(kind, name)) for kind in (AsyncCampaign, Campaign))
         assert one == other, name
 

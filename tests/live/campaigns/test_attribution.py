@@ -1,5 +1,6 @@
 """Outcomes of customers add up over a window: each event once, for one decision, whatever comes in between."""
 
+import asyncio
 import json
 import math
 import random
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 
 import evenhand as eh
-from evenhand.client import Client
+from evenhand.client import AsyncClient, Client
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Unknown
 from evenhand.live.fold.snapshots import dump, largest_difference
@@ -140,8 +141,11 @@ def test_wrong_events_are_refused_by_name(campaign, clock):
     ):
         with pytest.raises(InvalidInput, match=told):
             campaign.observe_unit(*stated)
-    with pytest.raises(InvalidInput, match="at: expected a time in the past"):
+    with pytest.raises(InvalidInput, match="at: expected a time in the past, before 2026-12-01 00:00:00 UTC"):
         campaign.observe_unit("ann", {"sale": 1}, "k", at=time(clock.now + DAY))
+    with pytest.raises(InvalidInput, match="at: expected a datetime, got '2026-12-01'"):
+        campaign.observe_unit("ann", {"sale": 1}, "k", at="2026-12-01")
+    assert campaign.observe_unit("ann", {"sale": 1}, "k", at=time(0)) == (None, False)
     campaign.observe_unit("ann", {"sale": 1}, "k")
     for unit, sale in (("ann", 0), ("bob", 1)):
         with pytest.raises(Conflict, match="key 'k' was used for another event"):
@@ -235,6 +239,23 @@ def test_stores_take_events_once_and_a_seal_moves_them_with_their_decisions(kind
     same_fold(campaign, again)
 
 
+def test_a_decision_whose_window_ends_after_a_seal_has_events_before_it_and_takes_a_revision(campaign, clock, tmp_path):
+    letter(campaign, "1")
+    campaign.observe_unit("ann", {"coins": 30}, "order 1")
+    campaign.observe(letter(campaign, "2", "bob"), {"coins": 0, "sale": 0})
+    campaign.seal(tmp_path, before=letter(campaign, "3", "eve"), **ASKED)
+    assert not campaign.observe_unit("ann", {"coins": 30}, "order 1").new
+    assert campaign.observe_unit("ann", {"coins": 4}, "order 2").new
+    clock.now += WINDOW + PATIENCE
+    assert outcomes(campaign, "1") == {"coins": 34.0, "sale": 0.0}
+    assert campaign.observe("1", {"coins": 5, "sale": 0}, revise=True)
+    assert campaign.status().accounts["coins"].spent == 5.0
+    with pytest.raises(Conflict, match="is in segment"):
+        campaign.observe("2", {"coins": 5, "sale": 0}, revise=True)
+    same_fold(campaign, eh.Campaign.open(campaign.store, "shop", POLICY))
+    assert eh.live.audit(campaign.store, "shop", [POLICY]).clean
+
+
 def test_windows_that_are_open_outlive_switches_and_a_clock_that_was_accepted(clock, campaign):
     letter(campaign, "1")
     campaign.observe_unit("ann", {"sale": 1}, "order 1")
@@ -252,6 +273,11 @@ def test_windows_that_are_open_outlive_switches_and_a_clock_that_was_accepted(cl
     assert campaign.observe_unit("ann", {"coins": 4}, "order 3").new
 
 
+async def sent(url, *event):
+    async with AsyncClient(url) as client:
+        return await client.observe_unit(*event, at=datetime.now(UTC))
+
+
 def test_a_problem_file_over_http_by_a_client(tmp_path):
     (tmp_path / "shop.toml").write_text(
         'maximize = "sale"\nsince = 2026-01-01\nuntil = 2090-01-01\n'
@@ -264,12 +290,15 @@ def test_a_problem_file_over_http_by_a_client(tmp_path):
             made = client.decide({"age": 40, "customer": 7}, key="letter 1")
             assert client.observe_unit("7", {"sale": 1}, "order 1") == made.id
             assert client.observe_unit("8", {"sale": 1}, "order 2", at=datetime.now(UTC)) is None
+            assert asyncio.run(sent(client.url, 7, {"sale": 1}, "order 1")) == made.id
             entries = [{"unit": 7, "key": "order 1", "outcomes": {"sale": 1}}, {"unit": 7, "key": "a", "outcomes": 3}]
             first, second = server.post("/observe", json=entries).json()
             assert first == {"new": False, "id": made.id}
             assert (second["status"], second["field"]) == (422, "outcomes")
-            body = {"unit": 7, "key": "b", "outcomes": {"sale": 1}, "at": "today"}
-            assert server.post("/observe", json=body).json()["field"] == "at"
+            for at in ("today", 1.5, None, 2**62):
+                body = {"unit": 7, "key": "b", "outcomes": {"sale": 1}, "at": at}
+                found = server.post("/observe", json=body)
+                assert (found.status_code, found.json()["field"]) == (422, "at")
             schema = server.get("/openapi.json").json()["paths"]["/observe"]["post"]["requestBody"]
             assert '"unit"' in json.dumps(schema)
         assert campaign.find("letter 1")["state"] == "waiting"

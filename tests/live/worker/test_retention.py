@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import CannotErase
-from evenhand.live import Campaign
+from evenhand.live import Campaign, Conflict
 from evenhand.live.http import app
 from evenhand.live.log.events import is_erased, read
 from evenhand.live.stores.memory import MemoryStore
@@ -292,3 +293,20 @@ def test_killed_in_the_middle_of_a_run_each_turn_is_whole(kind, tmp_path, reques
     assert [len(read(e._replace(own=None))["decisions"]) for e in events if e.kind == "erased"] == [5, 5, 5, 5, 3]
     assert eh.live.audit(campaign.store, "shop", [POLICY]).clean
     assert PROBLEM.horizon == 1000
+
+
+def test_a_policy_that_is_missing_for_corrections_is_the_trouble_of_the_rule():
+    world = World()
+    world.live(1)
+    later = replace(POLICY, name="later")
+    world.campaign.switch(later)
+    campaign = Campaign.open(world.store, "shop", later)
+    decided = next(world.store.scan("shop", kinds=("observed",))).ref
+    assert not campaign.refresh()
+    campaign.observe(decided, {"answer": 0.0, "minutes": 0.0}, revise=True)
+    campaign.change(retention=1.0, **ANNA)
+    world.now += 3 * DAY
+    with pytest.raises(Conflict, match="was not given"):
+        campaign.refresh()
+    assert not campaign.refresh()
+    assert campaign.retention["trouble"].startswith("MissingPolicy: 'shop': policy ")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
 from evenhand.live.campaigns.campaign import Campaign
+from evenhand.live.fold.attribution import Attribution
 from evenhand.live.fold.cases import Case
 from evenhand.live.log.replies import Reply
 from evenhand.live.worker.requests import Outcomes
@@ -63,6 +65,12 @@ class AsyncCampaign:
     async def observe(self, decision: int | str, outcomes: Outcomes, *, revise: bool = False) -> bool:
         """Record the outcomes of a decision, as `Campaign.observe` does."""
         return await self.call(lambda z: z.observe(decision, outcomes, revise=revise))
+
+    async def observe_unit(
+        self, unit: str | int, outcomes: Mapping[str, float], key: str, *, at: datetime | None = None
+    ) -> Attribution:
+        """Add an event of a unit to an outcome, once per key, as `Campaign.observe_unit` does."""
+        return await self.call(lambda z: z.observe_unit(unit, outcomes, key, at=at))
 
     async def cancel(self, decision: int | str) -> bool:
         """Cancel a decision that was not carried out, as `Campaign.cancel` does."""

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from evenhand.core import texts
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.extras import data_frame
+from evenhand.core.signatures import value_text
 from evenhand.live.campaigns.history import History
 from evenhand.live.campaigns.seals import Seal, seal
 from evenhand.live.dashboard.file import write_file
@@ -204,6 +205,8 @@ class Campaign:
             InvalidInput: the problem states no attribution, or an amount exceeds the range of its outcome.
             Conflict: the key was used for another event.
         """
+        if at is not None and not isinstance(at, datetime):
+            raise InvalidInput("at", "a datetime", value_text(at))
         time = None if at is None else micros_of(at)
         return self._worker.soon(lambda log: Verbs(self._worker, log).observe_unit(unit, outcomes, key, time))
 

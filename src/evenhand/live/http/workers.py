@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -17,13 +18,14 @@ from pathlib import Path
 # Serves at the socket, and returns an exit status: `first` begins the campaigns, `ready` is called once it answers.
 Work = Callable[[socket.socket, bool, Callable[[], None]], int]
 _LONGEST = 10.0  # seconds until a worker that was told to stop is killed; its log has what it answered
+_PAUSE = 2.0  # seconds until another one is started for a worker that ended before it was ready
 
 
 def run_workers(count: int, listening: socket.socket, work: Work) -> int:
     """Run processes until this one is told to stop, and start another one where one dies.
 
-    The first is ready before the others start, as it begins the campaigns. They all end with this process, even if it
-    is killed.
+    The first is ready before the others start, as it begins the campaigns. From then on, one that ends before it is
+    ready, as while the store is locked, stops no others. They all end with this process, even if it is killed.
 
     Args:
         count: how many processes.
@@ -31,7 +33,7 @@ def run_workers(count: int, listening: socket.socket, work: Work) -> int:
         work: of each process; it is pickled.
 
     Returns:
-        The exit status of a process that ended before it was ready, which stops all; else `KeyboardInterrupt` ends it.
+        The exit status of the first process if it ends before it is ready; else `KeyboardInterrupt` ends this.
     """
     context, each = multiprocessing.get_context("spawn"), dict[SpawnProcess, Event]()
     try:
@@ -47,10 +49,10 @@ def run_workers(count: int, listening: socket.socket, work: Work) -> int:
             for process, ready in list(each.items()):
                 if process.is_alive():
                     continue
-                if not ready.is_set():
-                    return process.exitcode or 0
                 del each[process]
                 print(f"note: a worker ended (status {process.exitcode}); another one is started", file=sys.stderr)
+                if not ready.is_set():
+                    time.sleep(_PAUSE)
                 _start(context, each, listening, work, first=False)
     finally:
         for process in each:

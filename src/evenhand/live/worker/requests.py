@@ -217,7 +217,7 @@ class Verbs:
         check_text("key", key)
         refuse_amounts(problem, outcomes)
         if at is not None and at > self.log.now + ASKEW:
-            raise InvalidInput("at", "a time in the past", time_text(at))
+            raise InvalidInput("at", f"a time in the past, before {time_text(self.log.now)}", at)
         plain, digest = (
             _plain({"y": outcomes}, "names and finite numbers"),
             f"added {digest_of(self.worker.name, key).hex()}",
@@ -227,7 +227,7 @@ class Verbs:
             if read(old)["y"] != plain["y"] or fold.pending.unit(old.ref) not in (None, number):
                 raise Conflict(f"key {value_text(key)} was used for another event of a unit")
             return Attribution(self.ids.of(old.ref), new=False)
-        ref = decision_at(fold, self.log, number, min(at or self.log.now, self.log.now))
+        ref = decision_at(fold, self.log, number, self.log.now if at is None else min(at, self.log.now))
         if ref is None or self._find_moved(digest):
             return Attribution(None, new=False)
         self.worker.enter(self.log, "added", encode(plain), ref=ref, key=digest)
@@ -293,7 +293,7 @@ class Verbs:
     def _is_moved(self, ref: int) -> bool:
         """Return whether a decision was settled in a segment; the store may still have it for what came afterwards."""
         end = self.worker.fold.sealed
-        return ref <= end and any(event.seq <= end for event in self.log.about(ref))
+        return ref <= end and any(event.seq <= end and event.kind != "added" for event in self.log.about(ref))
 
     def _refuse_moved(self, key: str) -> None:
         """Refuse a key of a decision that a seal moved out of the store.

@@ -210,7 +210,8 @@ class Worker:
             self._ask_at, asks = 0, self._again is None  # what was dropped just now is tried again the next time
             self._run([])
             if asks and self._again is None:
-                self._ask(self._now)
+                with suppress(MissingPolicy):  # as beside requests
+                    self._ask(self._now)
             return self._again is not None
 
     def refuse_leap(self) -> None:
