@@ -485,6 +485,18 @@ def test_an_amount_of_another_currency_is_bad(tmp_path, odd):
         read_log(write(tmp_path, table(["arm", "margin"], rows)), path)
 
 
+def test_files_of_one_log_have_the_same_currency(tmp_path):
+    rows = [["ab"[i % 2], f"€ {i}.5"] for i in range(1, 301)]
+    path = draft(write(tmp_path, table(["arm", "margin"], rows))).write(tmp_path / "p.toml")
+    (parts := tmp_path / "parts").mkdir()
+    for name in ("1.csv", "2.csv"):
+        write(parts, table(["arm", "margin"], rows), name)
+    assert len(read_log(parts, path)) == 600
+    write(parts, table(["arm", "margin"], [[arm, z.replace("€", "$")] for arm, z in rows]), "2.csv")
+    with pytest.raises(InvalidInput, match=r"^margin: expected the same currency, .* got '\$', '€'"):
+        read_log(parts, path)
+
+
 def test_points_that_may_separate_thousands_are_unclear_beside_a_currency_too(tmp_path):
     rows = [["ab"[i % 2], i % 3, f"€ {1 + i % 7}.{100 + i}"] for i in range(300)]
     found = draft(write(tmp_path, table(["arm", "sale", "spent"], rows, ";")))

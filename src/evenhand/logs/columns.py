@@ -136,11 +136,13 @@ class Numbers:
         values: `(N)` the numbers, NaN if there is none; in the fewest bytes that hold them exactly, see `narrow`.
         odd: by row, what is there in place of a number; an empty text where nothing is.
         marks: of the texts that were read as numbers.
+        sign: of all numbers: a currency, or that of percentages.
     """
 
     values: NDArray[Any]
     odd: Mapping[int, str]
     marks: Marks = _NO_MARKS
+    sign: str = ""
 
     def text(self, row: int) -> str:
         return self.odd[row] if row in self.odd else plain(float(self.values[row]))
@@ -170,7 +172,8 @@ class Numbers:
             return self
         values, odd = self.values.astype(float), dict(self.odd)
         values[rows] = np.nan
-        return Numbers(narrow(values), odd | {row: marks[float(self.values[row])] for row in rows.tolist()}, self.marks)
+        odd |= {row: marks[float(self.values[row])] for row in rows.tolist()}
+        return replace(self, values=narrow(values), odd=odd)
 
 
 @dataclass(frozen=True, eq=False)

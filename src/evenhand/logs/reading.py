@@ -141,7 +141,7 @@ class GrowingNumbers:
             odd |= {i: f"{100.0 * z:.12g} %" if sign == "%" else f"{sign} {z:.12g}" for i, z in there}
             values[rows] = np.nan
         if len(odd) == len(self._odd):
-            return Numbers(values, self._odd, self._marks)
+            return Numbers(values, self._odd, self._marks, next(iter(self._signs), ""))
         return Numbers(narrow(values), dict(sorted(odd.items())), self._marks)
 
 
