@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.problem_file import parse
-from evenhand.offline import Evidence
+from evenhand.offline import Evidence, assign
 from evenhand.offline.values import policy_of
 from evenhand.replay import draft, read_log
 from tests.replay import shop
@@ -495,6 +495,17 @@ def test_files_of_one_log_have_the_same_currency(tmp_path):
     write(parts, table(["arm", "margin"], [[arm, z.replace("€", "$")] for arm, z in rows]), "2.csv")
     with pytest.raises(InvalidInput, match=r"^margin: expected the same currency, .* got '\$', '€'"):
         read_log(parts, path)
+
+
+def test_a_list_has_the_currency_of_the_log(tmp_path):
+    rows = [["ab"[i % 2], f"€ {i % 7}.5", i % 3 // 2] for i in range(300)]
+    log = write(tmp_path, table(["arm", "income", "sale"], rows))
+    path = draft(log).write(tmp_path / "p.toml")
+    for sign in ("", "€ "):
+        cases = write(tmp_path, table(["income"], [[f"{sign}3.5"]] * 9), "list.csv")
+        assert len(assign(cases, path, learn_from=log).chosen) == 9
+    with pytest.raises(InvalidInput, match=r"income: expected amounts in €, as in the log, got \$"):
+        assign(write(tmp_path, table(["income"], [["$3.5"]] * 9), "list.csv"), path, learn_from=log)
 
 
 def test_points_that_may_separate_thousands_are_unclear_beside_a_currency_too(tmp_path):

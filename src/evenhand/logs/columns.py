@@ -204,6 +204,11 @@ class Names:
         """The marks of its numbers."""
         return Marks.of(self.values)
 
+    @property
+    def sign(self) -> str:
+        """The currency of its amounts, or the sign of its percentages, where it has some."""
+        return next(filter(None, (with_sign(text)[0] for text in self.values)), "")
+
     def text(self, row: int) -> str:
         return self.values[int(self.codes[row])]
 
