@@ -8,7 +8,7 @@ import pytest
 from evenhand.choices import InverseGap, OracleRate, Rate
 from evenhand.core.arguments import arguments, build, describe, is_writable, kinds, read
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import exports
+from evenhand.core.registry import closest, exports
 from evenhand.models import Logarithmic, Model, Prior, Ridge
 from evenhand.objectives import AlphaFair, GeneralizedGini, Objective, Randomized, WeightedSum
 from evenhand.problem import Budget
@@ -108,6 +108,14 @@ def test_an_argument_that_only_python_can_give_is_said():
     with pytest.raises(InvalidInput, match=r"policy\.recipe: expected an argument that a file can give, got fw, which"):
         build(fw, "policy", {}, {"problem": None})
     assert describe(arguments(fw)["recipe"].hint) == "nothing that a file can give"
+
+
+def test_the_name_that_was_probably_meant_is_not_lost_among_all_others():
+    known = {f"name_{i}": i for i in range(50)} | {"uniform": 50}
+    with pytest.raises(InvalidInput, match=r"^x: expected one of name_0, .* and \d+ more, got unifrom .did you mean"):
+        closest("x", known, "unifrom")
+    with pytest.raises(InvalidInput, match=r"name_49, uniform, got zzz$"):
+        closest("x", known, "zzz")
 
 
 def test_a_part_is_built_from_its_own_fields():

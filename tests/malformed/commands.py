@@ -10,7 +10,7 @@ SERVE = ["serve", "{folder}/none.toml", "--store", "sqlite:///{folder}/new/log.d
 COMMANDS = {
     "an empty command": ([""], "COMMAND", "invalid choice"),
     "an unknown command": (["fly"], "COMMAND", "invalid choice: 'fly'"),
-    "a command misspelt": (["rpelay"], "COMMAND", f"({DID} replay?)"),
+    "a command misspelt": (["rpelay"], "COMMAND", f"invalid choice: 'rpelay' ({DID} replay?)"),
     "an option for a command": (["--replay"], "--replay", "unrecognized"),
     "a shell misspelt": (["completion", "bahs"], "SHELL", f"({DID} bash?)"),
     "a kind misspelt": (["systems", "--kind", "recipes"], "--kind", f"({DID} recipe?)"),

@@ -41,7 +41,7 @@ PROBLEM_FILES = {
         swap("values = { ", "values = { no letter = 1, "), "problem.toml, line 11", "names with spaces",
     ),
     "a list without end": (PROBLEM + "x = [1,", "problem.toml, line 34", "a TOML file"),
-    "a key twice": (swap("horizon = 300", "horizon = 300\nhorizon = 30"), "problem.toml, line 4", "a TOML file"),
+    "a key twice": (swap("horizon = 300", "horizon = 300\nhorizon = 30"), "problem.toml, line 4", "once, got horizon"),
     "a section twice": (PROBLEM + "\n[policy]\nwarmup = 3", "problem.toml, line 35", "a TOML file"),
     "an endless number": (swap("300", "9" * 5000), "problem.toml", "a TOML file"),
     "a nest of lists": (PROBLEM + "x = " + "[" * 5000, "problem.toml", "nested too deeply"),

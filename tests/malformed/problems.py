@@ -55,7 +55,8 @@ ROWS = [
     *wrong(problem, "Problem.n_plays: expected a whole number", n_plays=(1.5, True, None, "2")),
     (lambda: problem(n_plays=3, groups=(Groups("by", ("x", "y"), of={"stay": "x", "go": "y"}),)),
      "n_plays: expected at most 2, the number of actions, as some"),
-    *wrong(problem, "actions and outcomes: expected at least one each", actions=((),), outcomes=((),)),
+    (lambda: problem(actions=()), "actions and outcomes: expected at least one each, got 0 and 2"),
+    (lambda: problem(outcomes=()), "actions and outcomes: expected at least one each, got 2 and 0"),
     *wrong(problem, "Problem.actions: expected a sequence of texts", actions=("stay", 2)),
     *wrong(problem, "Problem.actions[0]: ...text", actions=((1, 2), (["stay"], ["go"]))),
     *changes(
@@ -175,6 +176,10 @@ ROWS = [
     (lambda: parity(hard=True), "Parity('cost').hard: expected False or None, as no play"),
     (lambda: under(Parity("joy", by="side", tolerance=0.1)), "Parity: expected one of the outcomes ['gain', 'cost']"),
     (lambda: under(parity(by="height")), "Parity('cost').by: expected one of ['side'], got height"),
+    (lambda: problem(subject_to=(parity(by="side"),), groups=()),
+     "Parity('cost').by: expected a grouping of the problem, groups=(Groups('side', (...)),), got side without one"),
+    (lambda: Budget("cost", total="5"), "Budget.total: expected a number or a mapping to numbers or mappings or "
+     "sequences or a sequence of sequences, got '5'"),
     (lambda: under(parity(by="sdie")), f"Parity('cost').by: ...({DID} side?)"),
     (lambda: floor(), "Floor('x'): expected exactly one of total= and rate="),
     (lambda: floor(rate=1, total=2), "Floor('x'): expected exactly one of total= and rate="),

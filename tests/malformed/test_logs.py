@@ -48,6 +48,7 @@ FAULTS = {
     "value: an unknown model": Fault(f"{VALUE} --model forest", "argument --model: invalid choice: 'forest'"),
     "value: a draft with open ends": Fault(VALUE, "line 14: propensity.column: '?': expected", problem=OPEN),
     "value: a rule without an end": Fault(f"{VALUE} --rule=a", "rule: expected \"ACTION where COLUMN"),
+    "value: a rule without else": Fault([*VALUE.split(), "--rule", "a where age < 3"], "else ACTION, is missing"),
     "value: an empty rule": Fault(f"{VALUE} --rule=;", "rule: expected \"ACTION where COLUMN"),
     "value: a rule with an unknown action": Fault(f"{VALUE} --rule=else_c", "rule: expected \"ACTION where"),
     "value: an action of a rule": Fault([*VALUE.split(), "--rule", "else c"], "rule: expected one of the actions"),

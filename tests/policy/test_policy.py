@@ -14,7 +14,7 @@ from evenhand.models import Fixed, Logarithmic, Logistic, NullModel, PerAction, 
 from evenhand.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.problem import Budget, Groups, Outcome, Problem
-from evenhand.recipes import lyapunov, pgd, resolving, ucb
+from evenhand.recipes import lyapunov, pgd, resolving, ucb, uniform
 from evenhand.run import play
 from tests import accounts
 from tests.examples.problems import EVERYTHING, LITTLE
@@ -398,7 +398,9 @@ def test_a_choice_that_plays_what_does_not_fit_is_named_rather_than_decisions_of
 
 
 def test_misuse_is_answered_with_what_to_do():
-    with pytest.raises(InvalidInput, match=r"^horizon: expected .* rounds to decide, got 0, as if left out"):
+    with pytest.raises(InvalidInput, match=r"^horizon: expected .* rounds to decide, got nothing, or 0"):
         Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain")
+    with pytest.raises(InvalidInput, match=r"^act: expected a state and a context"):
+        uniform(pose("gain", horizon=3)).act(SAME)
     with pytest.raises(InvalidInput, match=r"such as eh\.models\.advised\(problem\)"):
         lyapunov(pose("gain", horizon=3))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evenhand.environments import Court
-from evenhand.problem import Budget, Outcome, Problem
+from evenhand.problem import Budget, Numeric, Outcome, Problem
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import uniform
 from evenhand.recipes.baselines import even_lottery
@@ -75,3 +75,11 @@ def test_budgets_are_never_exceeded_and_propensities_are_those_of_what_fits(prob
     for b in problem.spending:
         total = b.total_over(problem.horizon)
         assert (spent[:, problem.names.index(b.outcome)] <= total + 1e-9).all()
+
+
+@pytest.mark.parametrize("features", [(), (Numeric("age", 20, 60),)])
+def test_features_are_those_that_the_policy_encodes(features):
+    problem = Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain", features=features, horizon=3)
+    policy = uniform(problem)
+    state = policy.start(seed=1)
+    assert policy.act(state, policy.encode(dict.fromkeys([f.name for f in features], 30))).action in problem.actions

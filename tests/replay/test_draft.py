@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.logs.problem_file import parse
-from evenhand.offline import Evidence
+from evenhand.offline import Evidence, assign
 from evenhand.offline.values import policy_of
 from evenhand.replay import draft, read_log
 from tests.replay import shop
@@ -95,7 +95,7 @@ def test_numbers_with_units_or_separators_of_thousands_are_left_out_as_such(tmp_
     """They are texts to the reader, and more than a hundred of them."""
     each = {
         "spent": lambda i: f"{i // 100}.{i % 100:02d}0,{i % 100:02d}" if i >= 100 else f"{i},50",
-        "paid": lambda i: f"{i},00 €",
+        "paid": lambda i: f"{i},00 €" if i else "0,50 $",
         "owed": lambda i: f"$1,{100 + i}.50",
         "part": lambda i: f"{i / 10}".replace(".", ",") + " %" * (i % 2),
         "code": lambda i: f"{i}.2.{i}",
@@ -444,6 +444,75 @@ def test_a_percentage_among_plain_numbers_is_bad(tmp_path):
     rows[5][1] = "12.5 %"
     (message,) = read_log(write(tmp_path, table(VISITS, rows)), path).bad.messages()
     assert message == "1 row: 'rate' is not a finite number (first in line 7: '12.5 %')"
+
+
+@pytest.mark.parametrize(
+    ("cut", "form", "comma"),
+    [
+        (",", "€ {}", False),
+        (";", "{} €", True),
+        (";", "-{}\u00a0EUR", True),
+        (",", "${}", False),
+        ("parquet", "£{}", 0),
+    ],
+)
+def test_amounts_of_one_currency_are_numbers(tmp_path, cut, form, comma):
+    rng = np.random.default_rng(4)
+    sums = [f"{z:.2f}" for z in rng.uniform(1.0, 900.0, 400)]
+    head, plain = ["spent", "arm", "margin"], [[z, "ab"[i % 2], sums[-i]] for i, z in enumerate(sums)]
+    written = [z.replace(".", ",") if comma else z for z in sums]
+    rows = [[form.format(z) if i % 9 else "", "ab"[i % 2], form.format(written[-i])] for i, z in enumerate(written)]
+    log = write(tmp_path, table(head, rows, cut.replace("parquet", ",")))
+    if cut == "parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        log = tmp_path / "log.parquet"
+        parquet.write_table(pa.table([*map(pa.array, zip(*rows, strict=True))], head), log)
+    found = draft(log)
+    assert "numeric features: 'spent'" in found.guessed
+    assert "amounts are read without their currency, as all rows have one: 'margin', 'spent'" in found.guessed
+    back, sign = read(tmp_path, log, found), -1.0 if form[0] == "-" else 1.0
+    assert back.bad.left_out == 0
+    assert back.encoded.outcomes[:, 0].tolist() == [sign * float(row[2]) for row in plain]
+
+
+@pytest.mark.parametrize("odd", ["$ 3.5", "3.5"])
+def test_an_amount_of_another_currency_is_bad(tmp_path, odd):
+    """It is worth another sum. Beside a plain number, all amounts are."""
+    rows = [["ab"[i % 2], f"€ {i}.5"] for i in range(1, 301)]
+    path = draft(write(tmp_path, table(["arm", "margin"], rows))).write(tmp_path / "p.toml")
+    rows[7][1] = odd
+    with pytest.raises(InvalidInput, match=r"'margin' is not a number in .* .first in line 2: '€ 1.5'"):
+        read_log(write(tmp_path, table(["arm", "margin"], rows)), path)
+
+
+def test_files_of_one_log_have_the_same_currency(tmp_path):
+    rows = [["ab"[i % 2], f"€ {i}.5"] for i in range(1, 301)]
+    path = draft(write(tmp_path, table(["arm", "margin"], rows))).write(tmp_path / "p.toml")
+    (parts := tmp_path / "parts").mkdir()
+    for name in ("1.csv", "2.csv"):
+        write(parts, table(["arm", "margin"], rows), name)
+    assert len(read_log(parts, path)) == 600
+    write(parts, table(["arm", "margin"], [[arm, z.replace("€", "$")] for arm, z in rows]), "2.csv")
+    with pytest.raises(InvalidInput, match=r"^margin: expected the same currency, .* got '\$', '€'"):
+        read_log(parts, path)
+
+
+def test_a_list_has_the_currency_of_the_log(tmp_path):
+    rows = [["ab"[i % 2], f"€ {i % 7}.5", i % 3 // 2] for i in range(300)]
+    log = write(tmp_path, table(["arm", "income", "sale"], rows))
+    path = draft(log).write(tmp_path / "p.toml")
+    for sign in ("", "€ "):
+        cases = write(tmp_path, table(["income"], [[f"{sign}3.5"]] * 9), "list.csv")
+        assert len(assign(cases, path, learn_from=log).chosen) == 9
+    with pytest.raises(InvalidInput, match=r"income: expected amounts in €, as in the log, got \$"):
+        assign(write(tmp_path, table(["income"], [["$3.5"]] * 9), "list.csv"), path, learn_from=log)
+
+
+def test_points_that_may_separate_thousands_are_unclear_beside_a_currency_too(tmp_path):
+    rows = [["ab"[i % 2], i % 3, f"€ {1 + i % 7}.{100 + i}"] for i in range(300)]
+    found = draft(write(tmp_path, table(["arm", "sale", "spent"], rows, ";")))
+    assert "left out: 'spent', for the reasons below" in found.guessed
+    assert "which may separate thousands" in found.text.replace("\n#   ", " ")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

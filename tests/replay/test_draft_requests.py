@@ -82,6 +82,7 @@ def test_costs_that_no_column_has_are_stated_by_action(log):
         ({"maximize": "margin - "}, "maximize: expected outcomes joined by .*'margin - '"),
         ({"maximize": "margin - margin"}, "maximize: expected outcomes joined by"),
         ({"maximize": "profit-cost"}, "'profit-cost': it is outcomes joined by . and - with spaces around"),
+        ({"maximize": "what"}, "maximize: expected a column of numbers, or of yes and no, got 'what' with 'none', "),
         ({"budgets": {"letters": 5}}, "budget: expected one of the .*; or state known 'letters', got 'letters'"),
         ({"budgets": {"cost": -1}}, "budget 'cost': expected a finite number of at least 0, got -1"),
         ({"known": {"mails": {"phone": 1}}, "action": "what"}, "known 'mails': expected values of the actions 'none'"),

@@ -76,7 +76,7 @@ def test_no_more_rows_are_read_than_asked_for(most):
 
 @pytest.mark.parametrize("decimal", [".", ","])
 def test_numbers_that_grow_by_parts_are_those_of_every_text(decimal):
-    texts = ["1", " 2 ", "1_0", "", "1.5", "1,5", "x", "1e3", "nan", "-7", "inf", "\u0661"] * 3
+    texts = ["1", " 2 ", "1_0", "", "1.5", "1,5", "x", "1e3", "nan", "-7", "inf", "\u0661", "€ 4", "5 %"] * 3
     grown, names = GrowingNumbers(decimal), GrowingNames()
     for some in (texts[:1], texts[1:2], texts[2:9], texts[9:]):
         grown.extend(some)

@@ -92,7 +92,8 @@ class Parser(argparse.ArgumentParser):
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
             guess = suggestion(value, action.choices or ())
-            raise argparse.ArgumentError(action, f"{error.message}{guess}") from None
+            told = f"invalid choice: {value!r}" if guess else error.message  # a list of all would bury the guess
+            raise argparse.ArgumentError(action, f"{told}{guess}") from None
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> object:
         try:

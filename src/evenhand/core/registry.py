@@ -61,14 +61,17 @@ def closest(field: str, known: Mapping[str, T], name: str) -> T:
     """Return the entry with this name.
 
     Raises:
-        InvalidInput: nothing has; the message lists the names that exist, and the one that was probably meant.
+        InvalidInput: nothing has; the message lists the names that exist, or some and the one that was probably meant.
 
     >>> closest("recipe", {"pgd": 1, "uniform": 2}, "unifrom")
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: recipe: expected one of pgd, uniform, got unifrom (did you mean uniform?)
     """
     if name not in known:
-        raise InvalidInput(field, f"one of {', '.join(known)}", f"{name}{suggestion(name, known)}")
+        from evenhand.core.texts import few  # not above, as it needs NumPy
+
+        guess = suggestion(name, known)
+        raise InvalidInput(field, f"one of {few(known) if guess else ', '.join(known)}", f"{name}{guess}")
     return known[name]
 
 

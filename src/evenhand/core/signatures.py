@@ -367,6 +367,8 @@ def _in_words(hint: Any, many: bool = False) -> str:
         return " or ".join(dict.fromkeys(_in_words(h, many) for h in inner if h is not type(None)))
     if _is_array(origin):
         return "arrays of numbers" if many else "an array of numbers"
+    if many and isinstance(origin, type) and issubclass(origin, Iterable):
+        return "mappings" if issubclass(origin, Mapping) else "sequences"
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return f"a mapping to {_in_words(inner[1], True)}" if len(inner) == 2 else "a mapping"
     if isinstance(origin, type) and issubclass(origin, Iterable):

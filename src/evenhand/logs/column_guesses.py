@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.logs.columns import POINT, Columns, Marks, as_numbers, grouped, is_grouped
+from evenhand.logs.columns import CURRENCY, POINT, Columns, Marks, amount_of, as_numbers, grouped, is_grouped, with_sign
 from evenhand.logs.dates import ORDERS, days, slashed
 from evenhand.logs.units import MOST_LEVELS
 
@@ -34,7 +34,9 @@ _NO_DATES = (  # Nov 3, Nov 3rd, 2026; 3. November, 3-Nov-26; 3.11.
     r"\d{1,2}\. ?\d{1,2}\.",
 )
 _NO_DATE = re.compile("|".join(_NO_DATES), re.IGNORECASE)
-_MARKED = re.compile(r"[-+]?([$€£] ?)?(\d+|\d{1,3}([., '’\u00a0\u202f]\d{3})+)([.,]\d+)?( ?([$€£%]|EUR|USD|CHF|Kč))?")
+_MARKED = re.compile(
+    rf"[-+]?((?:{CURRENCY}) ?)?(\d+|\d{{1,3}}([., '’\u00a0\u202f]\d{{3}})+)([.,]\d+)?( ?(%|{CURRENCY}))?"
+)
 YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"), ("ja", "nein"),
           ("wahr", "falsch"), ("oui", "non"), ("si", "no"),
           ("sí", "no"), ("ano", "ne"), ("tak", "nie"), ("j", "n"))  # fmt: skip
@@ -105,9 +107,9 @@ class Look(NamedTuple):
         return self.kind == "number" and all(map(_WHOLE.fullmatch, self.values))
 
     @property
-    def percentages(self) -> bool:
-        """Whether the numbers of the column are percentages."""
-        return self.kind == "number" and all(value.endswith("%") for value in self.values)
+    def sign(self) -> str:
+        """The currency of its numbers, or the sign of percentages."""
+        return with_sign(self.values[0])[0] if self.kind == "number" else ""
 
     @property
     def words(self) -> list[str]:
@@ -182,6 +184,7 @@ def _decimal(columns: Columns, separator: str | None) -> str:
     """The decimal comma, if a column has numbers only with it, and they are not thousands."""
     for name in columns.each:
         texts = _there(columns, name)
+        texts = tuple(amount_of(text)[1] for text in texts)
         commas = any(map(_COMMA.fullmatch, texts)) if separator == ";" else _rules_out(texts, _COMMA)
         if commas and np.isfinite(as_numbers(texts, ",")).all():
             return ","
@@ -190,13 +193,13 @@ def _decimal(columns: Columns, separator: str | None) -> str:
 
 def _rules_out(texts: Collection[str], fraction: re.Pattern[str]) -> bool:
     """Whether a text has a decimal mark that cannot separate thousands."""
-    return any(fraction.fullmatch(text) and not is_grouped(text) for text in texts)
+    return any(fraction.fullmatch(z) and not is_grouped(z) for z in (amount_of(text)[1] for text in texts))
 
 
 def _unclear(look: Look, clear: bool) -> bool:
     """Whether the marks of a column separate thousands, or may; `clear` if those of other numbers do not."""
     marks = Marks.of(look.values)
-    return (look.kind == "name" and grouped(look.values)) or (
+    return (look.kind == "name" and grouped([amount_of(text)[1] for text in look.values])) or (
         look.kind == "number" and bool(marks.may) and (marks.mixed or not clear)
     )
 
@@ -405,7 +408,7 @@ def _no_names(column: Look) -> str:
     many = len(column.values) > MOST_LEVELS
     if many and all(map(_MARKED.fullmatch, texts)):
         return (
-            "its numbers have units, separators of thousands, or the sign of percentages in some rows alone: write "
+            "its numbers have units, separators of thousands, or signs in some rows alone: write "
             "1850.38, or 1850,38 in a log with decimal commas"
         )
     return MANY if many else ""

@@ -15,6 +15,8 @@ from evenhand.core.types import Bools, Floats, Ints, Texts
 
 _NUMBER = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d+)?")
 _PLAIN = re.compile(r"[-+]?\d+")
+CURRENCY = "[$€£¥]|EUR|USD|GBP|CHF|Kč"
+_AMOUNT = re.compile(rf"([-+]?)\s*(?:({CURRENCY})\s*(\S+)|(\S+?)\s*({CURRENCY}))")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+)")
 
 
@@ -47,7 +49,8 @@ class Marks(NamedTuple):
 
     @staticmethod
     def of(texts: Collection[str]) -> Marks:
-        """Look at the different texts of a column."""
+        """Look at the different texts of a column, apart from currencies."""
+        texts = [amount_of(text)[1] for text in texts]
         points = [text for text in texts if _NUMBER.fullmatch(text)]
         plain = [len(text.lstrip("+-")) for text in texts if _PLAIN.fullmatch(text)]
         return Marks(
@@ -91,23 +94,38 @@ def as_number(text: str, decimal: str = POINT) -> float:
         return np.nan
 
 
-def as_percentage(text: str, decimal: str = POINT) -> float:
-    """Parse a percentage as a fraction; NaN if it is not one.
+def amount_of(text: str) -> tuple[str, str]:
+    """Split an amount into its currency and the rest; other texts have no currency.
 
-    >>> as_percentage("12.5 %"), as_percentage("12,5%", decimal=","), as_percentage("12.5")
-    (0.125, 0.125, nan)
+    >>> amount_of("€ 64.48"), amount_of("-64,48 EUR"), amount_of("-$3"), amount_of("12 %")
+    (('€', '64.48'), ('EUR', '-64,48'), ('$', '-3'), ('', '12 %'))
     """
-    return as_number(text[:-1].strip(), decimal) / 100.0 if text.endswith("%") else np.nan
+    found = _AMOUNT.fullmatch(text)
+    return ("", text) if found is None else (found[2] or found[5], found[1] + (found[3] or found[4]))
+
+
+def with_sign(text: str, decimal: str = POINT) -> tuple[str, float]:
+    """Parse a number that may have a currency or be a percentage, which is a fraction; also return that sign.
+
+    >>> with_sign("12.5 %"), with_sign("12,5%", decimal=","), with_sign("€ 12.5"), with_sign("12.5"), with_sign("a €")
+    (('%', 0.125), ('%', 0.125), ('€', 12.5), ('', 12.5), ('€', nan))
+    """
+    if text.endswith("%"):
+        return "%", as_number(text[:-1].strip(), decimal) / 100.0
+    sign, rest = amount_of(text)
+    return sign, as_number(rest, decimal)
 
 
 def as_numbers(texts: Sequence[str], decimal: str = POINT) -> list[float]:
-    """Parse the different texts of a column; percentages are numbers if no text is a number without their sign.
+    """Parse the different texts of a column; signs are read if all numbers have the same one.
 
-    >>> as_numbers(["12.5 %", "n/a"]), as_numbers(["12.5 %", "3"])
-    ([0.125, nan], [nan, 3.0])
+    >>> as_numbers(["12.5 %", "n/a"]), as_numbers(["12.5 %", "3"]), as_numbers(["€ 3", "$ 4"]), as_numbers(["€ 3", ""])
+    ([0.125, nan], [nan, 3.0], [nan, nan], [3.0, nan])
     """
-    found = [as_number(text, decimal) for text in texts]
-    return found if np.isfinite(found).any() else [as_percentage(text, decimal) for text in texts]
+    each = [with_sign(text, decimal) for text in texts]
+    signs = {sign for sign, number in each if np.isfinite(number)}
+    sign = "" if "" in signs or len(signs) > 1 else next(iter(signs), "")
+    return [number if its == sign else np.nan for its, number in each]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +136,13 @@ class Numbers:
         values: `(N)` the numbers, NaN if there is none; in the fewest bytes that hold them exactly, see `narrow`.
         odd: by row, what is there in place of a number; an empty text where nothing is.
         marks: of the texts that were read as numbers.
+        sign: of all numbers: a currency, or that of percentages.
     """
 
     values: NDArray[Any]
     odd: Mapping[int, str]
     marks: Marks = _NO_MARKS
+    sign: str = ""
 
     def text(self, row: int) -> str:
         return self.odd[row] if row in self.odd else plain(float(self.values[row]))
@@ -152,7 +172,8 @@ class Numbers:
             return self
         values, odd = self.values.astype(float), dict(self.odd)
         values[rows] = np.nan
-        return Numbers(narrow(values), odd | {row: marks[float(self.values[row])] for row in rows.tolist()}, self.marks)
+        odd |= {row: marks[float(self.values[row])] for row in rows.tolist()}
+        return replace(self, values=narrow(values), odd=odd)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +203,11 @@ class Names:
     def marks(self) -> Marks:
         """The marks of its numbers."""
         return Marks.of(self.values)
+
+    @property
+    def sign(self) -> str:
+        """The currency of its amounts, or the sign of its percentages, where it has some."""
+        return next(filter(None, (with_sign(text)[0] for text in self.values)), "")
 
     def text(self, row: int) -> str:
         return self.values[int(self.codes[row])]

@@ -192,9 +192,12 @@ class Written:
             self._guessed.append(f"decimal: {found.decimal!r} is between whole numbers and fractions")
         self._guessed += [note for note in self._whole.notes if self._meant.stated or "log.encoding" in note]
         used = [z for z in (self._meant.propensity, *self._meant.outcomes, *self._meant.features) if z is not None]
-        shares = [z.name for z in used if z.percentages]
+        shares = [z.name for z in used if z.sign == "%"]
         if shares:
             self._guessed.append(f"percentages are read as fractions, 12.5 % as 0.125: {_listed(shares)}")
+        amounts = [z.name for z in used if z.sign not in ("", "%")]
+        if amounts:
+            self._guessed.append(f"amounts are read without their currency, as all rows have one: {_listed(amounts)}")
         years = [z.name for z in self._meant.dates if any(map(short, z.values))]
         if years:
             self._guessed.append(f"years of two digits are those from 1950 to 2049: {_listed(years)}")
@@ -433,7 +436,7 @@ def draft(
     if not len(sample):
         raise InvalidInput(table.name, "at least one row after the header", "none")
     found = looks(sample, table.form({}).separator)
-    outcomes = request.outcomes_among(found.columns)
+    outcomes = request.outcomes_among(found)
     if isinstance(table, VowpalWabbit):
         if request != Request():
             raise InvalidInput(

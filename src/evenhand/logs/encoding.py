@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -139,7 +140,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     least = 1.0 if spec.estimated else float(propensities.min())
     lasting = spec.lasting(len(columns), len(propensities) * least)
     notes += _totals(spec, lasting, len(columns))
-    spec = lasting
+    spec = replace(lasting, signs={c: columns.each[c].sign for c in (*spec.numeric, *spec.known_columns)})
     groups, levels = _groups(spec, kept, name, weights)
     if weights is not None:
         clusters = (Clusters.of(np.arange(len(actions))) if clusters is None else clusters).weighted(weights)

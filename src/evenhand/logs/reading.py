@@ -22,7 +22,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats, Ints
-from evenhand.logs.columns import POINT, Column, Columns, Marks, Names, Numbers, as_number, as_percentage, narrow
+from evenhand.logs.columns import POINT, Column, Columns, Marks, Names, Numbers, narrow, with_sign
 from evenhand.logs.dates import ORDERS
 from evenhand.logs.files import UNPLACED, UTF8, WINDOWS, Undecodable, marked, misread, packing, position, text_file
 
@@ -90,12 +90,12 @@ _NARROW = 2**16  # rows of a column from which on they are held in fewer bytes
 
 
 class GrowingNumbers:
-    """A column of numbers that grows by texts; percentages are numbers if all of them have the sign."""
+    """A column of numbers that grows by texts; percentages and amounts are numbers if all have the same sign."""
 
     def __init__(self, decimal: str) -> None:
         self._decimal, self._parts, self._last, self._odd = decimal, list[Any](), array("d"), dict[int, str]()
         self._rows = 0
-        self._percentages = array("q")  # the rows of those
+        self._signs = defaultdict[str, "array[int]"](lambda: array("q"))  # the rows of each
         self._marks = Marks()
 
     def extend(self, texts: Sequence[str]) -> None:
@@ -120,11 +120,12 @@ class GrowingNumbers:
 
     def add_texts(self, codes: Ints, each: Sequence[str]) -> None:
         """Add the texts of rows, by the number of each text."""
-        start, plain = self._rows, np.array([as_number(text, self._decimal) for text in each], float)
-        shares = np.array([as_percentage(text, self._decimal) for text in each], float)
+        read = [with_sign(text, self._decimal) for text in each]
         self._look(each)
-        self._percentages.frombytes((np.flatnonzero(np.isfinite(shares)[codes]) + start).tobytes())
-        self.add(np.where(np.isfinite(shares), shares, plain)[codes], lambda i: each[codes[i]])
+        for sign in {sign for sign, number in read if sign and np.isfinite(number)}:
+            has = np.array([its == sign and bool(np.isfinite(number)) for its, number in read])
+            self._signs[sign].frombytes((np.flatnonzero(has[codes]) + self._rows).tobytes())
+        self.add(np.array([number for _, number in read], float)[codes], lambda i: each[codes[i]])
 
     def _look(self, texts: Sequence[str]) -> None:
         """Look at the points of some texts, unless one is known that cannot separate thousands."""
@@ -132,12 +133,15 @@ class GrowingNumbers:
             self._marks = self._marks.beside(Marks.of(texts))
 
     def column(self) -> Column:
-        values, rows = np.concatenate([*self._parts, narrow(held(self._last))]), held(self._percentages)
-        if not 0 < len(rows) < len(values) - len(self._odd):
-            return Numbers(values, self._odd, self._marks)
-        values = values.astype(float)
-        odd = self._odd | {row: f"{100.0 * values[row]:.12g} %" for row in rows.tolist()}
-        values[rows] = np.nan
+        values, odd = np.concatenate([*self._parts, narrow(held(self._last))]), dict(self._odd)
+        count = len(values) - len(odd)
+        for sign, rows in ((sign, held(rows)) for sign, rows in self._signs.items() if len(rows) < count):
+            values = values.astype(float)
+            there = zip(rows.tolist(), values[rows].tolist(), strict=True)
+            odd |= {i: f"{100.0 * z:.12g} %" if sign == "%" else f"{sign} {z:.12g}" for i, z in there}
+            values[rows] = np.nan
+        if len(odd) == len(self._odd):
+            return Numbers(values, self._odd, self._marks, next(iter(self._signs), ""))
         return Numbers(narrow(values), dict(sorted(odd.items())), self._marks)
 
 

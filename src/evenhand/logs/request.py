@@ -12,8 +12,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import suggestion
 from evenhand.core.texts import few
 from evenhand.core.validate import number
-from evenhand.logs.column_guesses import MOST_ACTIONS, Look, Looks, words_of
-from evenhand.logs.columns import Columns, Names
+from evenhand.logs.column_guesses import MOST_ACTIONS, Look, Looks, words_of, yes_no
+from evenhand.logs.columns import Columns, Names, as_numbers
 
 _NOTHING = ("no", "none", "nothing", "control", "null", "nobody", "holdout", "kein", "keine", "ohne",
             "nichts", "kontrolle", "kontrollgruppe", "nic", "bez", "žádný", "žádná", "kontrola")  # fmt: skip
@@ -80,7 +80,7 @@ class Request:
             raise InvalidInput("action", f"a column of 2 to {MOST_ACTIONS} different values", got)
         return found
 
-    def outcomes_among(self, looks: Sequence[Look]) -> dict[str, Look]:
+    def outcomes_among(self, looks: Looks) -> dict[str, Look]:
         """Return the columns of outcomes, by the names that they are asked by.
 
         Raises:
@@ -89,7 +89,13 @@ class Request:
         found = {}
         for name in self.outcomes:
             where = "maximize" if name in self.weights else "budget"
-            found[name] = column_of(where, name, looks, "" if name in self.weights else f"; or state known {name!r}")
+            found[name] = column_of(
+                where, name, looks.columns, "" if name in self.weights else f"; or state known {name!r}"
+            )
+            texts = found[name].values
+            if not yes_no(texts) and not np.isfinite(as_numbers(texts, looks.decimal)).any():
+                got = f"{found[name].name!r} with {few(map(repr, texts[:3])) or 'no value'}"
+                raise InvalidInput(where, "a column of numbers, or of yes and no", got)
         return found
 
     def found_in(self, outcomes: Mapping[str, Look], actions: Names | None, whole: Columns, looks: Looks) -> Request:

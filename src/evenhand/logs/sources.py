@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.texts import few
 from evenhand.core.validate import file, on_disk
 from evenhand.logs.arrow import FRAME, Batches, Dataset, Frame, arrow_table, pyarrow_for
 from evenhand.logs.columns import Column, Columns, Marks, Names, Numbers
@@ -200,6 +201,10 @@ def _joined(names: Sequence[str], parts: Sequence[Columns]) -> Columns:
     """Join the columns of files, whose rows count in each of them."""
     starts = np.cumsum([0, *map(len, parts)])[:-1].tolist()
     each = {name: _follow([part.each[name] for part in parts], starts) for name in parts[0].each}
+    for name in each:
+        signs = {_sign(part.each[name]) for part in parts} - {None}
+        if len(signs) > 1:
+            raise InvalidInput(name, "the same currency, % or neither in all files", few(sorted(map(repr, signs))))
     return replace(
         parts[0],
         each=each,
@@ -208,6 +213,11 @@ def _joined(names: Sequence[str], parts: Sequence[Columns]) -> Columns:
         files=list(zip(starts, names, strict=True)),
         notes=list(dict.fromkeys(note for part in parts for note in part.notes)),
     )
+
+
+def _sign(column: Column) -> str | None:
+    """The sign of a column's numbers; None if it has none."""
+    return column.sign if isinstance(column, Numbers) and len(column.odd) < len(column.values) else None
 
 
 def _follow(parts: Sequence[Column], starts: Sequence[int]) -> Column:

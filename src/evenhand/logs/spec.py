@@ -89,6 +89,7 @@ class Spec:
         settings: the recipe and the model.
         form: how the log is written.
         origin: the problem file, for messages about its keys once the log is read.
+        signs: of the log's numbers, by column, once it is read: a currency, or that of percentages.
 
     Raises:
         InvalidInput: a name is unknown or ambiguous, or a number is out of its range.
@@ -134,6 +135,7 @@ class Spec:
     settings: Settings = field(default_factory=Settings)
     form: Form = field(default_factory=Form)
     origin: Origin | None = field(default=None, compare=False)
+    signs: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if not self.actions:

@@ -254,7 +254,11 @@ def load(text: str, file: str, keys: tuple[Key, ...]) -> Table:
             raise InvalidInput(file, "a TOML file", error) from error
         lines = text.splitlines()
         number = int(found[2] or len(lines))
-        got = found[1] + _hint(lines[number - 1] if 0 < number <= len(lines) else "")
+        line = lines[number - 1] if 0 < number <= len(lines) else ""
+        key, is_key, _ = line.partition("=")
+        if found[1] == "Cannot overwrite a value" and is_key:
+            raise InvalidInput(f"{file}, line {number}", "each key once", f"{key.strip()} a second time") from error
+        got = found[1] + _hint(line)
         raise InvalidInput(f"{file}, line {number}", "a TOML file", got) from error
 
 

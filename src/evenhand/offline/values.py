@@ -72,7 +72,7 @@ def policy_of(rule: str, evidence: Evidence) -> Floats:
     parts = [part.strip() for part in re.sub(r"\"[^\"]*\"|'[^']*'", hide, rule).split(";") if part.strip()]
     last = re.fullmatch(r"else\s+(.+)", parts[-1]) if parts else None
     if last is None:
-        raise InvalidInput("rule", FORM, repr(rule))
+        raise InvalidInput("rule", FORM, f"{rule!r}, of which the end, else ACTION, is missing")
     chosen = np.full(evidence.rows, _action(shown(last[1]), evidence))
     for part in reversed(parts[:-1]):
         action, where, conditions = part.partition(" where ")

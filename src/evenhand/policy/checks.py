@@ -212,7 +212,7 @@ def _is_usual(c: Context) -> bool:
 
 def _readable(c: Context) -> Context:
     if not isinstance(c, Context):
-        raise InvalidInput("context", "a Context of features, known, groups and offered", value_text(c))
+        raise InvalidInput("context", "a Context, such as policy.encode(case) makes", value_text(c))
     x, known = readable("context.features", c.features), readable("context.known", c.known)
     groups, offered = readable("context.groups", c.groups, "iu"), readable("context.offered", c.offered, "b")
     time = None if c.time is None else readable("context.time", c.time)

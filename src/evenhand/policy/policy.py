@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evenhand.choices.base import Choice
 from evenhand.core import texts
+from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
 from evenhand.core.signatures import typed
@@ -150,8 +151,14 @@ class Policy:
             loop = self._assembly.loop
             loop.commit(state, loop.check(state, context, decision), decision, done=True)
 
-    def act(self, state: PolicyState, context: Context) -> Decision:
-        """Decide and commit."""
+    def act(self, state: PolicyState, context: Context | None = None) -> Decision:
+        """Decide and commit.
+
+        Raises:
+            InvalidInput: no context, as where the state was left out.
+        """
+        if context is None:
+            raise InvalidInput("act", "a state and a context, as in act(state, context)", "one of them alone")
         with self._guard_of(state):
             context = self._assembly.loop.read(state, context)
             decision = self._assembly.loop.decide(state, context)

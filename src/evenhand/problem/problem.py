@@ -114,14 +114,15 @@ class Problem:
             object.__setattr__(self, field, tuple(value))
         object.__setattr__(self, "subject_to", parts_in(self.subject_to, self))
         if self.horizon == 0:
-            raise InvalidInput("horizon", "a whole number of at least 1, the rounds to decide", "0, as if left out")
+            raise InvalidInput("horizon", "a whole number of at least 1, the rounds to decide", "nothing, or 0")
         for field in ("horizon", "n_plays"):
             whole(field, value := getattr(self, field), 1)
             if value > EXACT:
                 raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", value_text(value))
         self.clock  # noqa: B018, refuses a start without an end
         if not self.actions or not self.outcomes:
-            raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
+            got = f"{len(self.actions)} and {len(self.outcomes)}"
+            raise InvalidInput("actions and outcomes", "at least one each", got)
         check_names(self)
         if self.unit is not None:
             self.unit.check(self, reads(self.features))

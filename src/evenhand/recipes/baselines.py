@@ -24,7 +24,7 @@ from evenhand.recipes.terms import Terms
         "several plays, contexts, no contexts, late outcomes, no constraints"
     ),
 )
-def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Policy:
+def uniform(problem: Problem, n_features: int | None = None, *, name: str | None = None) -> Policy:
     """Draw actions at random, as evenly as the budgets allow; hard budgets.
 
     Equation: the lottery p of greatest entropy with sum_a p_a c_a <= B per round for declared costs; hard budgets.
@@ -33,15 +33,16 @@ def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Po
 
     Args:
         problem: its actions are the candidates.
-        n_features: of the contexts, which are ignored.
+        n_features: of the contexts, which are ignored; by default as many as `Policy.encode` makes.
 
     >>> from evenhand.environments import Court
     >>> [round(p, 3) for p in uniform(Court().problem, n_features=5).choice.weights]
     [0.75, 0.2, 0.05]
     """
+    made = problem.n_described or (problem.n_features if problem.features else len(problem.actions))
     return Policy(
         problem=problem,
-        model=NullModel(n_features=n_features, n_outcomes=len(problem.learned)),
+        model=NullModel(n_features=made if n_features is None else n_features, n_outcomes=len(problem.learned)),
         goals=(indifferent(problem), *Terms(problem).limits(True)),
         choice=Random(even_lottery(problem), problem.n_plays),
         name=name or "uniform",

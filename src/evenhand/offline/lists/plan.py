@@ -117,6 +117,9 @@ class Cases:
             torn = f"rows with more or fewer fields than the header (first in line {read.torn[0]})" if read.torn else ""
             raise InvalidInput(table.name, "at least one row", torn or "a header alone")
         refuse_thousands(spec, read)
+        for c, sign in spec.signs.items():
+            if sign and read.each[c].sign not in ("", sign):
+                raise InvalidInput(c, f"amounts in {sign}, as in the log", read.each[c].sign)
         texts = ListTexts(header, table if arrow is None else Batches.of(table.name, arrow), read, spec.form)
         bad = BadRows.none(read)
         read = with_levels(spec, read)  # nothing is dropped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -313,6 +313,17 @@ def count_groups(problem: Declarations, by: str) -> int:
     return sum(name == by for name, _ in problem.columns)
 
 
+def unknown_grouping(field: str, names: Sequence[str], by: str) -> InvalidInput:
+    """Return the error of a grouping that a problem does not have.
+
+    >>> str(unknown_grouping("Parity('ride').by", [], "village"))
+    "Parity('ride').by: expected a grouping of the problem, groups=(Groups('village', (...)),), got village without one"
+    """
+    if not names:
+        return InvalidInput(field, f"a grouping of the problem, groups=(Groups({by!r}, (...)),)", f"{by} without one")
+    return InvalidInput(field, f"one of {names}", f"{by}{suggestion(by, names)}")
+
+
 def group_rows(problem: Declarations, kind: str, outcome: str, by: str, signs: dict[str, tuple[float, float]]) -> Rows:
     """Return rows by group, group after group: one for every (always, inside) in `signs`, by the ends of their names.
 
@@ -322,7 +333,7 @@ def group_rows(problem: Declarations, kind: str, outcome: str, by: str, signs: d
     one = outcome_row(problem, kind, outcome)
     names = [g.name for g in problem.groups]
     if by not in names:
-        raise InvalidInput(f"{kind}({outcome!r}).by", f"one of {names}", f"{by}{suggestion(by, names)}")
+        raise unknown_grouping(f"{kind}({outcome!r}).by", names, by)
     columns = [i for i, (name, _) in enumerate(problem.columns) if name == by]
     d = len(columns) * len(signs)
     return replace(

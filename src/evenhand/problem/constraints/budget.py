@@ -15,7 +15,7 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import whole
 from evenhand.problem.clock import Per, Time, refuse_truth
 from evenhand.problem.constraints._periods import Totals, amounts, own_spans, spans_of
-from evenhand.problem.constraints.base import check_amount
+from evenhand.problem.constraints.base import check_amount, unknown_grouping
 from evenhand.problem.constraints.sums import Sums, total
 from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select
@@ -137,7 +137,7 @@ class Budget:
         known, of = [g.name for g in problem.groups], f"Budget({self.outcome!r})"
         names = [group for grouping, group in problem.columns if grouping == self.by]
         if not names:
-            raise InvalidInput(f"{of}.by", f"one of {known}", f"{self.by}{suggestion(self.by, known)}")
+            raise unknown_grouping(f"{of}.by", known, self.by)
         for group in self.groups:
             if group not in names:
                 field = f"{of}.{'rate' if self.total is None else 'total'}"

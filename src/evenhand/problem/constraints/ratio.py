@@ -15,6 +15,7 @@ from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats
 from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import averages_of
+from evenhand.problem.constraints.base import unknown_grouping
 from evenhand.problem.constraints.sums import Sums, total
 from evenhand.problem.declarations import Declarations
 from evenhand.problem.rows import Rows, select, stack
@@ -142,9 +143,7 @@ nothing may be played that could earn it back, got True
             return {"": (self.of, self.over)}
         groupings = [g.name for g in problem.groups]
         if self.by not in groupings:
-            raise InvalidInput(
-                f"Ratio({self.of!r}).by", f"one of {groupings}", f"{self.by}{suggestion(self.by, groupings)}"
-            )
+            raise unknown_grouping(f"Ratio({self.of!r}).by", groupings, self.by)
         for field, name in (("of", self.of), ("over", self.over)):
             if name not in problem.names:
                 got = f"{name}{suggestion(name, problem.names)}"
