@@ -310,7 +310,7 @@ def test_a_play_belongs_to_the_latest_context_with_its_features():
 
 
 def test_an_algorithm_in_a_sweep_that_is_kept(tmp_path):
-    """Its finished cells are read back; as its state cannot be written, a warning says that others start anew."""
+    """Its finished cells are read back; as its state cannot be written, others start anew."""
     worlds = {rate: eh.environments.Court(horizon=40, ride=rate) for rate in (0.1, 0.2)}
 
     def sweep(**options):
@@ -319,8 +319,7 @@ def test_an_algorithm_in_a_sweep_that_is_kept(tmp_path):
 
         return eh.sweep(policies, "rides", worlds, replicas=2, progress=False, **options)
 
-    with pytest.warns(UserWarning, match="start from the beginning: an algorithm of your own in `Wrapped`"):
-        kept = sweep(out=tmp_path)
+    kept = sweep(out=tmp_path)
     Noted.made.clear()
     again, fresh = sweep(out=tmp_path), sweep()
     for rate in worlds:
@@ -365,8 +364,7 @@ def test_a_cell_is_found_by_the_arguments_of_an_algorithm_if_these_have_a_hash(t
         eh.sweep(lambda problem: [policy], "rides", {0.1: world}, replicas=1, progress=False, out=tmp_path)
         return len(list(tmp_path.glob("*.npz")))
 
-    with pytest.warns(UserWarning, match="start from the beginning"):
-        assert [files(partial(Scaled, epsilon=e)) for e in (0.1, 0.2, 0.1)] == [1, 2, 2]
+    assert [files(partial(Scaled, epsilon=e)) for e in (0.1, 0.2, 0.1)] == [1, 2, 2]
     words = (
         r"^out: expected policies and environments that have a hash, .* a dataclass, .* `functools\.partial` .* got "
     )
