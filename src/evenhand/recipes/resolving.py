@@ -10,7 +10,6 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal
 from evenhand.goals.comparison import comparison
-from evenhand.goals.frank_wolfe import FrankWolfe
 from evenhand.goals.resolving import Resolving
 from evenhand.models.advised import advised
 from evenhand.models.base import Model
@@ -61,8 +60,7 @@ def _default_choice(terms: Terms) -> Choice:
     problem = terms.problem
     if problem.packed is None or problem.packed.pairs <= _FEW:
         return TopK(problem.n_plays)
-    slope = terms.objective
-    worth = terms.worth_at(slope) if isinstance(slope, FrankWolfe) else terms.worth
+    worth = terms.worth_at(terms.slope())
     return InverseGap(Rate(5.0 * len(problem.actions) / worth, 0.5), problem.n_plays)
 
 
