@@ -5,6 +5,7 @@ from itertools import combinations
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
 SLACK = 1.0  # pixels
@@ -27,8 +28,12 @@ def no_overlaps(figure: Figure) -> None:
     for axes in figure.axes:
         inside = _smaller(axes.get_window_extent(renderer))
         assert min(inside.width, inside.height) > 60, f"no room is left for {axes.get_title()!r}: {inside}"
-        for text, box in boxes:
-            assert not inside.overlaps(box), f"{text!r} lies on the curves of {axes.get_title()!r}"
+        names = {t for t in axes.texts if isinstance(t, Annotation) and t.anncoords == "offset points"}  # of points
+        for text, box in zip([t for t in texts if t.get_text().strip()], [box for _, box in boxes], strict=True):
+            points = [axes.transData.transform(line.get_xydata()) for line in axes.lines] if text in names else []
+            hit = any(box.contains(*at) for each in points for at in each)
+            on = hit if text in names else inside.overlaps(box)
+            assert not on, f"{text.get_text()!r} lies on the curves of {axes.get_title()!r}"
         for legend in figure.legends:
             assert not inside.overlaps(_smaller(legend.get_window_extent(renderer))), "the legend lies on curves"
 

@@ -51,7 +51,7 @@ for policy in (
     assert (hours <= CAPACITY).all()  # on every day of every replica
     used = trace.by_step("gpu hours")[: len(times)].mean(1)
     over = next(h for h in range(25) if h == 24 or used[times % 1 <= h / 24].sum() >= 0.99 * used.sum())
-    names.append(f"{policy.name}:\n99 % of the hours used by {over}:00")
+    names.append(f"{policy.name},\nthe hours used by {over}:00")
     rows.append([policy.name, jobs_done.mean(), jobs_done.mean(0).min(), hours.mean(), hours.max()])
 table("jobs | done a day | worst | GPU-hours a day | most", ".1f .1f .1f .1f", rows)
 

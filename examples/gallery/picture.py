@@ -48,8 +48,7 @@ def bars(axes, names: Sequence[str], values: Sequence[float], rest: Sequence[flo
     shades = [style.PALETTE[0] if i == main else style.GREY for i in range(len(names))]
     for whole, alpha in ((rest, 0.3), (values, 1.0)):
         axes.barh(range(len(whole)), whole, color=shades[: len(whole)], alpha=alpha, height=0.6, zorder=2)
-    for i, value in enumerate(values):
-        axes.text(value, i, f"{value:.3g} ", ha="right", va="center", color="white", fontsize=style.LABEL, zorder=4)
+    names = [f"{name}: {value:.3g}" for name, value in zip(names, values, strict=True)]
     axes.set_yticks(range(len(names)), names, fontsize=style.LABEL)
     axes.get_yticklabels()[main].set_fontweight("bold")
     axes.set_ylim(len(names) - 0.5, -0.5)
