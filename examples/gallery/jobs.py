@@ -41,7 +41,7 @@ assert rows[0][5] <= TRAVEL  # in every season
 head = "seekers are sent for | useful matches | worst | matches | travel | most | gap of regions"
 table(head, ".2f .2f .2f .1f .1f .2f", rows)
 
-axes = drawing(f"matches a day; pale: more than the {ENOUGH:.0f} that a firm can use")
+axes = drawing(f"matches a day; pale: beyond {ENOUGH:.0f} at a firm")
 bars(axes, [row[0] for row in rows], [row[1] for row in rows], [row[3] for row in rows])
 finish(
     axes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any
@@ -25,7 +26,11 @@ def items(keys: Sequence[Any]) -> Callable[[Any], tuple[Any, ...]]:
     """
     if len(keys) > 1:
         return itemgetter(*keys)
-    return lambda of: tuple([of[key] for key in keys])
+    return partial(_each, tuple(keys))
+
+
+def _each(keys: tuple[Any, ...], of: Any) -> tuple[Any, ...]:
+    return tuple([of[key] for key in keys])
 
 
 @kernel

@@ -151,7 +151,7 @@ def test_all_that_a_server_writes_to_stderr_is_json(tmp_path):
 
 def test_the_command_takes_the_kind_of_lines(tmp_path, monkeypatch):
     given = []
-    monkeypatch.setattr("evenhand.live.http.start.serve_files", lambda *z: given.append(z[-1].log))
+    monkeypatch.setattr("evenhand.live.http.start.serve_files", lambda *z: given.append(z[3].log))
     monkeypatch.delenv("EVENHAND_TOKEN", raising=False)
     start = ["serve", "x.toml", "--store", "memory://"]
     assert (main([*start, "--log", "json"]), main(start)) == (0, 0)

@@ -40,7 +40,8 @@ def test_names_ranges_and_levels_are_those_of_the_problem(tmp_path):
     asked, answer = body(said, "/observe")
     outcome = {"type": ["number", "null"], "minimum": 0.0, "maximum": 1.0}
     assert asked["outcomes"]["oneOf"][0]["properties"] == {"answer": outcome}
-    assert answer["properties"] == {"new": {"type": "boolean"}}
+    assert answer["properties"]["new"] == {"type": "boolean"}
+    assert set(answer["properties"]) == {"new", "id"}  # the latter of events of a unit
     assert "error" in str(said["paths"]["/cancel"]["post"]["responses"]["default"])
     assert "security" not in said
 
