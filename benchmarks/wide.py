@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 
-from evenhand.core.packed import Packed
 from evenhand.core.records import Context
+from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Floats
 from evenhand.models import BayesianRidge, DiagonalRidge, PerAction
 from evenhand.models.base import Model

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import evenhand as eh
-from evenhand.core.packed import Packed, unpack
+from evenhand.core.row_pairs import Packed, unpack
 from evenhand.models.base import ROUND, Model, Wraps
 
 FEATURES = (

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from evenhand import models as m
-from evenhand.core.packed import Packed
+from evenhand.core.row_pairs import Packed
 
 WIDTHS = [m.Fixed(), m.Fixed(0.3), m.Logarithmic(0.2), m.SelfNormalised(delta=0.1)]
 WIDTHS += [m.SelfNormalised(delta=0.5, noise=1, norm_bound=3), m.WorstCase(n_parameters=2, delta=0.1)]

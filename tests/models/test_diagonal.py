@@ -11,7 +11,7 @@ from scipy.special import expit
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernels
-from evenhand.core.packed import Packed, unpack
+from evenhand.core.row_pairs import Packed, unpack
 from evenhand.models import (
     BayesianRidge,
     DiagonalLogistic,
@@ -21,10 +21,10 @@ from evenhand.models import (
     Prior,
     Stacked,
     advised,
-    diagonal,
 )
 from evenhand.models.base import ROUND, ColumnGain
-from evenhand.models.diagonal_logistic import log_odds_after
+from evenhand.models.diagonal import posterior as diagonal
+from evenhand.models.diagonal.logistic import log_odds_after
 from evenhand.numerics.evidence import BELIEVED
 from evenhand.problem import Budget, Categorical, Numeric, Outcome, Problem
 from evenhand.problem.problem import Problem as ProblemClass

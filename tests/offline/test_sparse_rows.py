@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.core.packed import unpack
+from evenhand.core.row_pairs import unpack
 from evenhand.offline import Evidence, Stack, for_whom, to_bandit_feedback, value
 from evenhand.offline.outcome_models import Logistic, RidgeByErrors, predicted
 from evenhand.offline.sparse_rows import sparse, sparse_ridge

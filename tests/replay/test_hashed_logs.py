@@ -8,13 +8,13 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.core.packed import Packed, unpack
+from evenhand.core.row_pairs import Packed, unpack
 from evenhand.logs.columns import Names, Packed as Held
 from evenhand.logs.draft import draft
 from evenhand.logs.log import read_log
 from evenhand.logs.problem_file import parse
 from evenhand.logs.units import Units
-from evenhand.problem.hashing import bucket
+from evenhand.problem.hashes import bucket
 from tests import wide
 from tests.hashed import Unpacked
 

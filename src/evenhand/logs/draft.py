@@ -26,7 +26,7 @@ from evenhand.logs.reading import MARK, Form
 from evenhand.logs.request import Request, in_order, weights_of
 from evenhand.logs.sources import Given, table_of
 from evenhand.logs.vowpal_wabbit import VowpalWabbit
-from evenhand.problem.hashing import COLUMNS
+from evenhand.problem.hashes import COLUMNS
 
 DECIDE = "DECIDE"
 _EVEN = 1e-4  # the chance below which counts of actions are not taken to be equal

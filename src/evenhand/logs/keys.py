@@ -20,7 +20,7 @@ from evenhand.logs.dates import ORDERS, days
 from evenhand.problem.clock import Time
 from evenhand.problem.descriptions import OWN
 from evenhand.problem.end import AFTERS
-from evenhand.problem.hashing import COLUMNS
+from evenhand.problem.hashes import COLUMNS
 from evenhand.problem.traffic import Traffic
 from evenhand.problem.unit import Unit
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
-from evenhand.core.packed import Packed
+from evenhand.core.row_pairs import Packed
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Texts
 from evenhand.environments.logged import Logged

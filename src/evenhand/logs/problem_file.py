@@ -25,7 +25,7 @@ from evenhand.problem.clock import Between
 from evenhand.problem.constraints import Constraint, groupings
 from evenhand.problem.descriptions import NAME, Actions
 from evenhand.problem.features import Categorical, Numeric
-from evenhand.problem.hashing import Hashed
+from evenhand.problem.hashes import Hashed
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.unit import Unit
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from evenhand.core.arguments import arguments, build, is_writable, kinds, read
 from evenhand.core.errors import InvalidInput
-from evenhand.core.packed import Packed
 from evenhand.core.registry import closest, exports, samples, snake, unknown_key
+from evenhand.core.row_pairs import Packed
 from evenhand.models import Fixed, PerAction, Stacked, Width, advised
 from evenhand.models.base import Model, refuse_dense
 from evenhand.objectives import Linear

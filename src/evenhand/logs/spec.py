@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.packed import Packed
 from evenhand.core.registry import suggestion
+from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Floats
 from evenhand.goals.hard_limits import refuse_unspendable
 from evenhand.logs.keys import CLIP, DROP, EXPORTED, OF_LOG, REFUSE
@@ -25,7 +25,7 @@ from evenhand.problem.constraints import Constraint, groups_named, over
 from evenhand.problem.descriptions import Actions
 from evenhand.problem.features import Categorical
 from evenhand.problem.groups import Groups
-from evenhand.problem.hashing import Cross, Hashed, Hashing, check_columns
+from evenhand.problem.hashes import Cross, Hashed, Hashing, check_columns
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic

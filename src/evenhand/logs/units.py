@@ -12,16 +12,16 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.packed import Packed as Sizes
 from evenhand.core.registry import suggestion
+from evenhand.core.row_pairs import Packed as Sizes
 from evenhand.core.texts import amount
 from evenhand.core.types import Bools, Floats, Ints, Places
 from evenhand.core.validate import number
 from evenhand.logs.columns import Names, Packed, Rows
 from evenhand.logs.dates import days, written
 from evenhand.problem.features import Categorical
-from evenhand.problem.hashing import COLUMNS, Cross, Hashed, Hashing, level_text, reads
-from evenhand.problem.packing import Packing, table
+from evenhand.problem.hashes import COLUMNS, Cross, Hashed, Hashing, level_text, reads
+from evenhand.problem.row_layout import Packing, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ class Units:
         constant: the columns that are the same in every row and left out.
         missing: the columns that may have no value: of numeric ones, an indicator says so, and the number is the mean.
         dates: the numeric columns that are dates.
-        hashed: features of text columns that are hashed; rows are then packed (`core.packed`), and the numbers above
+        hashed: features of text columns that are hashed; rows are then packed (`core.row_pairs`), and the numbers above
             are those of exact columns.
     """
 

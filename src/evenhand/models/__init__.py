@@ -22,8 +22,8 @@ from evenhand.models.base import (
 from evenhand.models.bayesian_bilinear import BayesianBilinear as BayesianBilinear
 from evenhand.models.bayesian_logistic import BayesianLogistic as BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge as BayesianRidge
-from evenhand.models.diagonal_logistic import DiagonalLogistic as DiagonalLogistic
-from evenhand.models.diagonal_ridge import DiagonalRidge as DiagonalRidge
+from evenhand.models.diagonal.logistic import DiagonalLogistic as DiagonalLogistic
+from evenhand.models.diagonal.ridge import DiagonalRidge as DiagonalRidge
 from evenhand.models.drift import Memories as Memories, Restarting as Restarting
 from evenhand.models.generalized_linear import GeneralizedLinear as GeneralizedLinear, Logistic as Logistic
 from evenhand.models.one_pass import OnePass as OnePass

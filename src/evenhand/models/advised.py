@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from evenhand.core.packed import Packed
+from evenhand.core.row_pairs import Packed
 from evenhand.core.validate import whole
 from evenhand.models.base import Model
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.diagonal import WIDE, is_wide
-from evenhand.models.diagonal_logistic import DiagonalLogistic
-from evenhand.models.diagonal_ridge import DiagonalRidge
+from evenhand.models.diagonal.logistic import DiagonalLogistic
+from evenhand.models.diagonal.posterior import WIDE, is_wide
+from evenhand.models.diagonal.ridge import DiagonalRidge
 from evenhand.models.per_action import PerAction
 from evenhand.models.stacked import Stacked
 from evenhand.models.tabular import NullModel

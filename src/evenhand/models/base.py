@@ -128,7 +128,7 @@ def reads_once(model: Model) -> bool:
 
 
 def reads_packed(model: object) -> bool:
-    """Return whether a model reads packed rows (`core.packed`); a model of models does if each of them does."""
+    """Return whether a model reads packed rows (`core.row_pairs`); a model of models does if each of them does."""
     inside = getattr(model, "parts", None) or [z for z in [getattr(model, "inner", None)] if z is not None]
     return getattr(model, "reads_packed", False) or bool(inside and all(map(reads_packed, inside)))
 

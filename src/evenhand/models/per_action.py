@@ -37,8 +37,8 @@ from evenhand.models.base import (
     notes,
 )
 from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.diagonal import is_wide
-from evenhand.models.diagonal_ridge import DiagonalRidge
+from evenhand.models.diagonal.posterior import is_wide
+from evenhand.models.diagonal.ridge import DiagonalRidge
 
 if TYPE_CHECKING:
     from evenhand.problem.problem import Problem

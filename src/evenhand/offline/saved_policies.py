@@ -16,7 +16,7 @@ from evenhand.policy.after_horizon import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.end import After
-from evenhand.problem.hashing import reads
+from evenhand.problem.hashes import reads
 
 Case = Mapping[str, Any]
 _NOBODY = "nobody whom an earlier case was about"

@@ -19,10 +19,10 @@ from evenhand.core.validate import number, wrong
 from evenhand.models.base import Model, by_action
 from evenhand.policy import checks
 from evenhand.problem import features
+from evenhand.problem.case_numbers import Coding, items
 from evenhand.problem.clock import Time
-from evenhand.problem.coding import Coding, items
 from evenhand.problem.descriptions import crossed
-from evenhand.problem.hashing import Hashing, is_hashed, reads
+from evenhand.problem.hashes import Hashing, is_hashed, reads
 from evenhand.problem.problem import Problem
 from evenhand.problem.unit import unit_number
 

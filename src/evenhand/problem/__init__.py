@@ -6,7 +6,7 @@ from evenhand.problem.constraints import *  # noqa: F403
 from evenhand.problem.descriptions import Actions as Actions
 from evenhand.problem.features import Categorical as Categorical, Feature as Feature, Numeric as Numeric
 from evenhand.problem.groups import Groups as Groups
-from evenhand.problem.hashing import Cross as Cross, Hashed as Hashed
+from evenhand.problem.hashes import Cross as Cross, Hashed as Hashed
 from evenhand.problem.holdout import Holdout as Holdout
 from evenhand.problem.measures import Measure as Measure
 from evenhand.problem.outcome import Outcome as Outcome

@@ -14,7 +14,7 @@ from evenhand.core.signatures import value_text
 from evenhand.core.types import Floats, cached_property
 from evenhand.core.validate import positive
 from evenhand.problem.features import Feature, encode
-from evenhand.problem.hashing import is_hashed
+from evenhand.problem.hashes import is_hashed
 
 NAME = "action"  # the column of a table that has the names
 OWN = 0.25

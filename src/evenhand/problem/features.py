@@ -15,8 +15,8 @@ from evenhand.core.registry import suggestion
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, cached_property
 from evenhand.core.validate import number
-from evenhand.problem.hashing import Hashing, bucket, check_columns, is_hashed, level_text, reads
-from evenhand.problem.packing import Packing, table
+from evenhand.problem.hashes import Hashing, bucket, check_columns, is_hashed, level_text, reads
+from evenhand.problem.row_layout import Packing, table
 
 _DIGITS = 12  # of values that are computed from their numbers: the others are rounding
 EXACT = 2**53  # up to which all integers are doubles

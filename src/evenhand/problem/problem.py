@@ -12,8 +12,8 @@ import numpy as np
 
 from evenhand.core import texts
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.packed import Packed
 from evenhand.core.registry import suggestion
+from evenhand.core.row_pairs import Packed
 from evenhand.core.signatures import typed, value_text
 from evenhand.core.texts import clip, count, few
 from evenhand.core.types import Bools, Floats, Ints
@@ -28,10 +28,10 @@ from evenhand.problem.factors import Factors
 from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature, packing_of
 from evenhand.problem.groups import Groups
-from evenhand.problem.hashing import reads
+from evenhand.problem.hashes import reads
 from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.packing import Packing
+from evenhand.problem.row_layout import Packing
 from evenhand.problem.slack import ranges
 from evenhand.problem.traffic import Traffic
 from evenhand.problem.unit import Unit
@@ -180,7 +180,7 @@ class Problem:
 
     @property
     def packed(self) -> Packed | None:
-        """The numbers of columns and pairs of packed rows (`core.packed`); None where rows are dense."""
+        """The numbers of columns and pairs of packed rows (`core.row_pairs`); None where rows are dense."""
         return None if self.packing is None else self.packing.size
 
     @cached_property

@@ -11,8 +11,8 @@ from typing import Annotated, Any, cast
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.packed import Packed
 from evenhand.core.registry import snake
+from evenhand.core.row_pairs import Packed
 from evenhand.core.signatures import value_text
 from evenhand.logs.settings import Settings, width
 from evenhand.models import Sklearn

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.packed import Packed
 from evenhand.core.registry import closest
+from evenhand.core.row_pairs import Packed
 from evenhand.core.signatures import checked
 from evenhand.core.texts import amount
 from evenhand.core.validate import file, writable

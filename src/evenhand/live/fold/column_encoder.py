@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.packed import Packed
 from evenhand.core.records import Context
 from evenhand.core.registry import suggestion
+from evenhand.core.row_pairs import Packed
 from evenhand.core.signatures import value_text
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, wrong

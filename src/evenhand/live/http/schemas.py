@@ -13,7 +13,7 @@ from evenhand.live.fold.cases import NameEncoder
 from evenhand.live.fold.column_encoder import ColumnEncoder
 from evenhand.live.http.bodies import MOST
 from evenhand.problem.features import Categorical, Numeric
-from evenhand.problem.hashing import Hashed, is_hashed, reads
+from evenhand.problem.hashes import Hashed, is_hashed, reads
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.version import __version__

@@ -12,14 +12,14 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.packed import Packed
+from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative
-from evenhand.models import diagonal
 from evenhand.models._shared import linear_parts
 from evenhand.models.base import ROUND, ColumnGain, Lesson, Note, WithoutLuck, Worth
 from evenhand.models.bayesian_ridge import worth_at
-from evenhand.models.diagonal import (
+from evenhand.models.diagonal import posterior
+from evenhand.models.diagonal.posterior import (
     Cells,
     DiagonalState,
     Known,
@@ -146,7 +146,7 @@ class DiagonalRidge(WithoutLuck):
     """Ridge regression that knows each coefficient apart from all others: a case costs as much as it has features.
 
     Equation: as `BayesianRidge`, with a diagonal V: each observation leaves every coefficient at the variance of its
-    exact posterior and forgets covariances (`models.diagonal`). At prices w the bonus is that of `BayesianRidge`, with
+    exact posterior and forgets covariances (`posterior`). At prices w the bonus is that of `BayesianRidge`, with
     n the number of coefficients that have data or that the m observations to come will give some. Of features that
     never overlap, such as one level out of many, V is exact; where features are strongly correlated, means are worse
     than those of `BayesianRidge` and widths too small. The penalty is one of ten, by their evidence.
@@ -154,7 +154,7 @@ class DiagonalRidge(WithoutLuck):
     Args:
         n_features: n, of rows that are not packed.
         n_outcomes: M.
-        packed: the size of packed rows (`core.packed`), which a candidate then consists of; None for ordinary ones.
+        packed: the size of packed rows (`core.row_pairs`), which a candidate then consists of; None for ordinary ones.
         prior: as for `BayesianRidge`, of the columns.
         scale: of the bonus, at least 0; 0 is greedy.
 
@@ -198,40 +198,40 @@ class DiagonalRidge(WithoutLuck):
         """Actions have rho, Sigma, N and t in common."""
         m, units = len(low), np.where(np.isfinite(high - low), high - low, 1.0)
         spreads = self.prior.variance(m, BELIEVED * units**2) / units**2
-        prior, columns = (self.prior, 1.0, first(spreads)), diagonal.columns_of(self.n_features, self.packed)
-        state = diagonal.start(columns, (low, high), units, prior, (n_replicas, actions, horizon))
+        prior, columns = (self.prior, 1.0, first(spreads)), posterior.columns_of(self.n_features, self.packed)
+        state = posterior.start(columns, (low, high), units, prior, (n_replicas, actions, horizon))
         state.sigma[:] = BELIEVED * np.eye(m)
         return state
 
     def value(self, state: DiagonalState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Cost: O(k M) per candidate of k features."""
-        s, cells = state, diagonal.read(state, x, self.n_features, self.packed)
-        return Worth(*_value(diagonal.known(s), cells, s.sigma, s.ends, float(self.scale), w * s.units))
+        s, cells = state, posterior.read(state, x, self.n_features, self.packed)
+        return Worth(*_value(posterior.known(s), cells, s.sigma, s.ends, float(self.scale), w * s.units))
 
     def update(
         self, state: DiagonalState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Learn plays whose outcomes are all seen, one after another, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(k M) each."""
-        s, known, weight = state, diagonal.known(state), float(lesson.weight)
-        for cells, own in diagonal.plays(s, x, seen, self.n_features, self.packed):
+        s, known, weight = state, posterior.known(state), float(lesson.weight)
+        for cells, own in posterior.plays(s, x, seen, self.n_features, self.packed):
             told = y[:, own] / s.units, np.ascontiguousarray(seen[:, own])
-            diagonal.add(s, cells, *_learn(known, cells, s.scales, s.losses, s.missed, *told, weight))
-        diagonal.count_rounds(s, seen, lesson)
+            posterior.add(s, cells, *_learn(known, cells, s.scales, s.losses, s.missed, *told, weight))
+        posterior.count_rounds(s, seen, lesson)
         self._choose(s)
 
     def gains(self, state: DiagonalState, x: Floats) -> Iterator[ColumnGain]:
-        yield diagonal.gain(state, x, self.n_features, self.packed)
+        yield posterior.gain(state, x, self.n_features, self.packed)
 
     def fade(self, state: DiagonalState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and choose the penalty again, `(),()->`."""
-        if diagonal.fade(state, keep, ahead):
+        if posterior.fade(state, keep, ahead):
             self._choose(state)
 
     def notes(self, state: DiagonalState, replica: int) -> tuple[Note, ...]:
-        return (diagonal.note(state, replica),)
+        return (posterior.note(state, replica),)
 
     def contributions(self, state: DiagonalState, x: Floats, w: Floats) -> Floats:
-        return diagonal.contributions(state, x, w * state.units, (self.n_features, self.packed), linear_parts)
+        return posterior.contributions(state, x, w * state.units, (self.n_features, self.packed), linear_parts)
 
     def _choose(self, s: DiagonalState) -> None:
-        _choose(diagonal.known(s), s.scales, s.doubts, s.losses, s.missed, s.zeros, s.sigma)
+        _choose(posterior.known(s), s.scales, s.doubts, s.losses, s.missed, s.zeros, s.sigma)

@@ -26,7 +26,7 @@ import numpy as np
 from evenhand.core import validate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.packed import Packed
+from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import AFFORDABLE, AHEAD, ZEROS, ColumnGain, Lesson, Note
 from evenhand.models.prior import Prior

@@ -9,8 +9,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.core.packed import Packed, unpack
-from evenhand.problem.hashing import bucket
+from evenhand.core.row_pairs import Packed, unpack
+from evenhand.problem.hashes import bucket
 from tests.hashed import CASE, FEATURES, ridge, shop
 
 COLUMNS = 2**14
@@ -31,7 +31,7 @@ def test_levels_spread_over_columns_as_if_drawn(kind):
 
 
 def test_columns_are_the_same_in_every_process():
-    code = "from evenhand.problem.hashing import bucket; print(bucket('site', 'Zürich', 2**18))"
+    code = "from evenhand.problem.hashes import bucket; print(bucket('site', 'Zürich', 2**18))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(found.stdout) == bucket("site", "Zürich", 2**18) == 57874
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
-from evenhand.core.packed import Packed
+from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative
-from evenhand.models import diagonal
 from evenhand.models._shared import check_binary, logistic_parts, optimism
 from evenhand.models.base import ROUND, ColumnGain, Lesson, Note, WithoutLuck, Worth
 from evenhand.models.bayesian_logistic import BELIEVED
-from evenhand.models.diagonal import (
+from evenhand.models.diagonal import posterior
+from evenhand.models.diagonal.posterior import (
     Cells,
     DiagonalState,
     Known,
@@ -135,12 +135,12 @@ class DiagonalLogistic(WithoutLuck):
     """Logistic regression that knows each coefficient apart from all others: a case costs as much as it has features.
 
     Equation: as `BayesianLogistic`, with a diagonal H and the penalties of `DiagonalRidge`: an outcome moves
-    coefficients to the most probable ones, and adds its curvature p (1 - p) there, as `models.diagonal` says. Nothing
+    coefficients to the most probable ones, and adds its curvature p (1 - p) there, as `posterior` says. Nothing
     is fitted again, so that no observations are kept.
 
     Args:
         n_features: n, of rows that are not packed.
-        packed: the size of packed rows (`core.packed`), which a candidate then consists of; None for ordinary ones.
+        packed: the size of packed rows (`core.row_pairs`), which a candidate then consists of; None for ordinary ones.
         prior: as for `BayesianLogistic`, of the columns.
         scale: of the bonus, at least 0; 0 is greedy.
 
@@ -187,38 +187,38 @@ class DiagonalLogistic(WithoutLuck):
         """Actions have rho, N and t in common."""
         check_binary("DiagonalLogistic", low, high)
         believed = self.prior.variance(1, np.full(1, BELIEVED)).item()
-        sizes, columns = (n_replicas, actions, horizon), diagonal.columns_of(self.n_features, self.packed)
-        return diagonal.start(columns, (low, high), np.ones(1), (self.prior, BELIEVED, believed), sizes)
+        sizes, columns = (n_replicas, actions, horizon), posterior.columns_of(self.n_features, self.packed)
+        return posterior.start(columns, (low, high), np.ones(1), (self.prior, BELIEVED, believed), sizes)
 
     def value(self, state: DiagonalState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Cost: O(k) per candidate of k features."""
-        s, cells = state, diagonal.read(state, x, self.n_features, self.packed)
-        return Worth(*_value(diagonal.known(s), cells, s.ends, float(self.scale), w))
+        s, cells = state, posterior.read(state, x, self.n_features, self.packed)
+        return Worth(*_value(posterior.known(s), cells, s.ends, float(self.scale), w))
 
     def update(
         self, state: DiagonalState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Learn plays whose outcome is seen, one after another, `(P,n),(P,1),(P,1),(K,1|P,1)`; O(k) each."""
-        s, known, weight = state, diagonal.known(state), float(lesson.weight)
-        for cells, own in diagonal.plays(s, x, seen, self.n_features, self.packed):
+        s, known, weight = state, posterior.known(state), float(lesson.weight)
+        for cells, own in posterior.plays(s, x, seen, self.n_features, self.packed):
             told = np.ascontiguousarray(y[:, own]), np.ascontiguousarray(seen[:, own])
-            diagonal.add(s, cells, *_learn(known, cells, s.scales, s.losses, *told, weight))
-        diagonal.count_rounds(s, seen, lesson)
+            posterior.add(s, cells, *_learn(known, cells, s.scales, s.losses, *told, weight))
+        posterior.count_rounds(s, seen, lesson)
         _choose(known, s.scales, s.doubts, s.losses)
 
     def gains(self, state: DiagonalState, x: Floats) -> Iterator[ColumnGain]:
-        yield diagonal.gain(state, x, self.n_features, self.packed)
+        yield posterior.gain(state, x, self.n_features, self.packed)
 
     def fade(self, state: DiagonalState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and choose the penalty again, `(),()->`."""
-        if diagonal.fade(state, keep, ahead):
-            _choose(diagonal.known(state), state.scales, state.doubts, state.losses)
+        if posterior.fade(state, keep, ahead):
+            _choose(posterior.known(state), state.scales, state.doubts, state.losses)
 
     def notes(self, state: DiagonalState, replica: int) -> tuple[Note, ...]:
-        return (diagonal.note(state, replica),)
+        return (posterior.note(state, replica),)
 
     def contributions(self, state: DiagonalState, x: Floats, w: Floats) -> Floats:
-        return diagonal.contributions(state, x, w, (self.n_features, self.packed), _attribute)
+        return posterior.contributions(state, x, w, (self.n_features, self.packed), _attribute)
 
 
 def _attribute(theta: Floats, x: Floats, w: Floats) -> Floats:

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.packed import Packed
+from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Floats, Places
-from evenhand.problem.hashing import Hashing
+from evenhand.problem.hashes import Hashing
 
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """The layout of packed rows, `core.packed`.
+    """The layout of packed rows, `core.row_pairs`.
 
     The first pair is the intercept. Then every slot has one pair, and every hashed feature as many as it sets columns
     at most. Its columns are its own, so that no two features share one.
@@ -27,7 +27,7 @@ class Packing:
         names: the feature of each slot.
         hashed: the features with a block of columns each.
 
-    >>> from evenhand.problem.hashing import Hashed
+    >>> from evenhand.problem.hashes import Hashed
     >>> Packing(slots=((1, 2),), names=("age",), hashed=(Hashed("query", hashed=64, at_most=8),)).size
     Packed(columns=66, pairs=10)
     """

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from evenhand.core.errors import InvalidInput
 from evenhand.problem import Categorical, Numeric
-from evenhand.problem.coding import Coding
+from evenhand.problem.case_numbers import Coding
 from evenhand.problem.features import EXACT, encode
 
 FEATURES = (
