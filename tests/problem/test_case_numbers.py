@@ -1,12 +1,14 @@
 import math
+import pickle
 from decimal import Decimal
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from evenhand.core.errors import InvalidInput
 from evenhand.problem import Categorical, Numeric
-from evenhand.problem.case_numbers import Coding
+from evenhand.problem.case_numbers import Coding, items
 from evenhand.problem.features import EXACT, encode
 
 FEATURES = (
@@ -60,3 +62,9 @@ def test_usual_values_are_known_to_be_within_their_ranges():
     assert Coding((), ()).numbers(()) == (np.ones(1), True)
     large = Coding((Numeric("number", 0, 10 * EXACT),), (1,))
     assert not large.numbers((10 * EXACT + 1,))[1]  # which an array would take for the end
+
+
+@pytest.mark.parametrize("keys", [[], ["age"], ["age", "town"]])
+def test_what_reads_items_can_be_sent_to_other_processes(keys):
+    sent = pickle.loads(pickle.dumps(items(keys)))
+    assert sent({"age": 3, "town": "x"}) == tuple({"age": 3, "town": "x"}[key] for key in keys)

@@ -69,3 +69,8 @@ def test_described_actions_and_hashed_features_are_refused_in_one_problem():
             horizon=9,
             described=actions,
         )
+
+
+def test_columns_of_actions_are_not_hashed():
+    with pytest.raises(InvalidInput, match=r"Actions.features: expected Numeric or Categorical columns, got "):
+        Actions(ROWS, (Categorical("maker", hashed=64),))
