@@ -327,16 +327,16 @@ def test_the_default_keeps_no_covariances_of_packed_or_very_wide_rows(monkeypatc
     problem = shop()
     assert isinstance(advised(problem, 1001), DiagonalLogistic)
     assert not isinstance(advised(problem, 1000), DiagonalLogistic)
-    numbers = tuple(Numeric(f"x{i}", 0, 1) for i in range(400))
-    assert PerAction.of(replace(problem, features=numbers)).inner == BayesianRidge(n_features=401)
-    levels = Categorical("site", tuple(map(str, range(301))))
-    assert PerAction.of(replace(problem, features=(levels,))).inner == DiagonalRidge(n_features=301)
+    numbers = tuple(Numeric(f"x{i}", 0, 1) for i in range(1000))
+    assert PerAction.of(replace(problem, features=numbers)).inner == BayesianRidge(n_features=1001)
+    levels = Categorical("site", tuple(map(str, range(302))))
+    assert PerAction.of(replace(problem, features=(levels,))).inner == DiagonalRidge(n_features=302)
     of = SimpleNamespace(
         actions=("a", "b"), learned=("won",), n_features=6, packed=Packed(columns=64, pairs=3), features=()
     )
     assert PerAction.of(of) == PerAction(inner=DiagonalRidge(packed=of.packed), actions=2)
-    of.packed, of.n_features = None, 1001
-    assert PerAction.of(of) == PerAction(inner=DiagonalRidge(n_features=1001), actions=2)
+    of.packed, of.n_features = None, 1002
+    assert PerAction.of(of) == PerAction(inner=DiagonalRidge(n_features=1002), actions=2)
     packed = Packed(columns=64, pairs=1)
     monkeypatch.setattr(ProblemClass, "packed", packed, raising=False)
     outcomes = (Outcome("won"), Outcome("spent", low=0.0, high=9.0))

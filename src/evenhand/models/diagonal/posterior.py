@@ -114,7 +114,7 @@ def is_wide(problem: Problem) -> bool:
     That is where rows are packed, where a case has more than 1,000 numbers, and where it has more than 300 of which at
     most eight are not 0: the levels of a few features, of which one says little of others.
     """
-    count = problem.n_features
+    count = problem.n_features - 1  # without the intercept
     return problem.packed is not None or count > WIDE or (count > MANY and len(problem.features) < FEW)
 
 
