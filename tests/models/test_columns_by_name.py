@@ -180,7 +180,7 @@ def test_targets_that_are_all_equal_are_predicted_without_a_fit():
 def test_boosted_trees_of_other_packages_are_models_of_campaigns_and_of_logs(package, kind, tmp_path):
     name, settings = BOOSTED[package]
     if find_spec(package) is None:
-        pytest.skip(f"needs {package}, which is in no extra")
+        pytest.skip(f"needs {package}; CatBoost, of 100 MB, is in no extra")
     make = partial(getattr(import_module(package), name + kind), **settings)
     assert np.isfinite(eh.value(log(), FILE, model=make, folds=3).to_frame().value).all()
     policy, state, seen = play(PerAction.of(PROBLEM, partial(Sklearn, estimator=make())), tmp_path=tmp_path)
