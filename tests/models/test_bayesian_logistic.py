@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evenhand.models import BayesianLogistic
+from evenhand.models import BayesianLogistic, PerAction
 from tests.calls import ask, tell
 from tests.models.test_bayesian_ridge import SIZES, finite, history, run
 from tests.rows import for_each
@@ -46,7 +46,10 @@ def twin(x, y, rho):
 @settings(max_examples=25)
 @given(replicas=st.integers(1, 3), plays=st.integers(1, 3), n=st.integers(1, 4), seed=st.integers(0, 10_000))
 def test_the_posterior_is_its_twin(replicas, plays, n, seed):
-    """The last Newton step is at most 0.01 posterior standard deviations long, and the Hessian is of before it."""
+    """The last Newton step of a fit is at most 0.01 posterior standard deviations long, and the Hessian is of before it.
+
+    What came after the fit adds one Newton step from there.
+    """
     rng = np.random.default_rng(seed)
     x, y, rounds = answers(rng, replicas, 15, plays, n)
     model = BayesianLogistic(n_features=n, growth=1.3)
@@ -68,8 +71,11 @@ def test_the_posterior_is_its_twin(replicas, plays, n, seed):
             continue
         assert state.ridge[r] == pytest.approx(posterior[0], rel=0.02)
         deviations = np.sqrt(np.diag(np.linalg.inv(posterior[2])))
-        assert (np.abs(state.theta[r] - posterior[1]) <= 0.01 * deviations).all()
-        p, past = odds(np.array(past_x), state.theta[r]), np.array(past_x)
+        assert (np.abs(state.base[r] - posterior[1]) <= 0.01 * deviations).all()
+        past, new = np.array(past_x), slice(fitted, None)
+        p = odds(past, state.base[r])
+        step = state.inverse[r] @ (past[new].T @ (np.array(past_y)[new] - p[new]))
+        np.testing.assert_allclose(state.theta[r], state.base[r] + step, rtol=1e-9, atol=1e-12)
         precision = (past.T * (p * (1.0 - p))) @ past + state.ridge[r] * np.eye(n)  # also of what came after the fit
         np.testing.assert_allclose(state.inverse[r] @ precision, np.eye(n), atol=0.03)
 
@@ -170,6 +176,20 @@ def test_features_of_any_size_keep_everything_finite(n, size, kind, buffer):
     exponents = {"mixed": rng.integers(-100, 101, (40, 1)), "mixed columns": rng.integers(-100, 101, n)}
     x *= 10.0 ** exponents[size] if size in exponents else 0.0 if size == "zero" else size
     finite(BayesianLogistic(n_features=n, buffer=buffer), x, y.astype(float), 0.0, 1.0)
+
+
+def test_an_appended_action_is_known_by_its_own_outcomes_before_the_next_fit():
+    """Twenty outcomes of an action, after 500 of another one, against the fit of its twenty alone at that penalty."""
+    model = PerAction(inner=BayesianLogistic(n_features=1), actions=2)
+    state = model.start(1, LOW, HIGH, 1000)
+    for action, outcomes in ((0.0, np.arange(500) % 2.0), (1.0, np.zeros(20))):
+        for y in outcomes:
+            tell(model, state, np.array([[[action, 1.0]]]), np.array([[[y]]]), np.ones(1), ONE)
+    assert state.fitted[0] < 501
+    mean, *_ = ask(model, state, np.array([[[0.0, 1.0], [1.0, 1.0]]]), ONE)
+    exact = maximum(np.ones((20, 1)), np.zeros(20), state.ridge[0])[0].item()
+    assert mean[0, 0, 0] == pytest.approx(0.5, abs=0.01)
+    assert 1.0 / (1.0 + math.exp(-exact)) - 0.02 < mean[0, 0, 1] < 0.15
 
 
 def test_a_history_longer_than_its_first_room_is_kept():

@@ -49,8 +49,9 @@ def orders(rng, replicas):
 BLOCKS = {
     "ridge": (Ridge(n_features=N, n_outcomes=2, ridge=0.7, width=Fixed(0.3)), 1e-12),
     "bayesian_ridge": (BayesianRidge(n_features=N, n_outcomes=2, growth=1.1), 1e-9),
-    "bayesian_logistic": (BayesianLogistic(n_features=N), 1e-3),  # its fits end at a tolerance
-    "short memory": (BayesianLogistic(n_features=N, scale=0.5, growth=1.01), 1e-3),
+    # each fit ends within .01 deviations of theta, of at most 2 a priori: p may be .01 2 / 4 off
+    "bayesian_logistic": (BayesianLogistic(n_features=N), 5e-3),
+    "short memory": (BayesianLogistic(n_features=N, scale=0.5, growth=1.01), 5e-3),
 }
 
 

@@ -140,7 +140,7 @@ def test_a_logistic_fit_is_at_the_minimum_of_its_penalised_likelihood(seed):
     state = told(BayesianLogistic(n_features=2, prior=Prior(mean=mean, sd=0.3)), x, y, np.zeros(1), np.ones(1))
     fitted = int(state.fitted[0])
     assert fitted > 50
-    theta, rho = state.theta[0], state.ridge[0]  # it moves at fits alone
+    theta, rho = state.base[0], state.ridge[0]
     slope = x[:fitted].T @ (1.0 / (1.0 + np.exp(-x[:fitted] @ theta)) - y[:fitted]) + rho * (theta - mean)
     np.testing.assert_allclose(slope, 0.0, atol=2e-2)  # a squared Newton decrement of 1e-4
 

@@ -41,7 +41,7 @@ from evenhand.numerics.evidence import (
 from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
 from evenhand.numerics.low_rank import are_few, fit_few
 from evenhand.numerics.newton import fit, invert, sigmoid
-from evenhand.numerics.precision import absorb, blank, dot
+from evenhand.numerics.precision import FAINT, absorb, blank, dot
 
 BELIEVED = 2.0**2  # variance of a log-odds before any data: an observation at even odds is worth as much
 _PASSES = 2
@@ -66,13 +66,14 @@ class BayesianLogisticState:
     size: Floats  # (R,) sum of |x|^2
     past: Past  # of R A rows
     origin: Floats  # (R A, n) theta before any data
+    base: Floats  # (R A, n) theta at the last fit
     spread: Floats  # (1,) variance of log-odds before any data
     ends: Floats  # (2, 1) of the range
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
     @property
     def known(self) -> Estimates:
-        arrays = self.inverse, self.theta, self.ridge, self.count, self.fitted, self.size, self.origin
+        arrays = self.inverse, self.theta, self.ridge, self.count, self.fitted, self.size, self.origin, self.base
         believed = self.spread.item()
         return Estimates(*arrays, believed, prior_threshold(believed), self.past.arrays)
 
@@ -95,6 +96,7 @@ class Estimates(NamedTuple):
     fitted: Floats  # (R,)
     size: Floats  # (R,)
     origin: Floats  # (R A, n)
+    base: Floats  # (R A, n)
     believed: float
     strong: float | None  # as from `prior_threshold`
     past: Arrays  # of R A rows
@@ -183,6 +185,7 @@ def fit_evidence(known: Estimates, r: int) -> None:
     rho = _climb(known, r, known.ridge[r])
     known.ridge[r] = _wider(known.strong, known, r, rho, before)
     known.fitted[r] = known.seen[r]
+    known.base[r * rows : (r + 1) * rows] = known.theta[r * rows : (r + 1) * rows]
 
 
 def prior_threshold(believed: float) -> float | None:
@@ -240,6 +243,7 @@ def _update(
     taught: Floats,
     size: Floats,
     origin: Floats,
+    base: Floats,
     believed: float,
     strong: float | None,
     past: Arrays,
@@ -252,8 +256,12 @@ def _update(
     weight: float,
     others: bool,
 ) -> None:
-    """Absorb plays, those of an action after those of the one before it."""
-    known = Estimates(inverse, theta, ridge, count, fitted, size, origin, believed, strong, past)
+    """Absorb plays, those of an action after those of the one before it.
+
+    Between fits theta is one Newton step from that of the last fit, where the curvature of all outcomes is taken too:
+    so it knows each outcome, in whatever order they came.
+    """
+    known = Estimates(inverse, theta, ridge, count, fitted, size, origin, base, believed, strong, past)
     n, actions = theta.shape[1], len(theta) // len(x)
     lead, gain, line = x.shape[2] - n, np.empty(n), np.empty(n)
     past_x, past_y, kept, weights = past[:4]
@@ -279,11 +287,15 @@ def _update(
                 count[r] += weight
                 size[r] += weight * dot(z, z)
                 if ridge[r] > 0.0:
-                    center = sigmoid(dot(z, theta[row]))
+                    u, v = dot(z, base[row]), dot(z, theta[row])
+                    center = sigmoid(u)
                     root = math.sqrt(weight * center * (1.0 - center))
                     for i in range(n):
                         line[i] = root * z[i]
-                    absorb(inverse[row], line, gain)
+                    square = absorb(inverse[row], line, gain)
+                    miss = weight * (y[r, p, 0] - center) / max(root, FAINT) - root * (v - u)
+                    for i in range(n):
+                        theta[row, i] += miss / (1.0 + square) * gain[i]
         if some:
             count_round(Lesson(share, weight, others), r, rounds, taught)
         if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
@@ -293,7 +305,7 @@ def _update(
 @kernel
 def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> None:
     """Multiply the weights of all observations, and fit again, `(),()->`; `LEAST` of one and less is nothing."""
-    inverse, theta, ridge, count, fitted, size, origin, _, _, past = known
+    inverse, theta, ridge, count, fitted, size, origin, base, _, _, past = known
     n, actions = theta.shape[1], len(theta) // len(keep)
     kept, weight, slope, curve = past[2], past[3], past[5], past[6]
     for r in range(len(keep)):
@@ -322,7 +334,7 @@ def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> Non
             for row in range(first, first + actions):
                 kept[row] = 0.0
                 for i in range(n):
-                    theta[row, i] = origin[row, i]
+                    theta[row, i] = base[row, i] = origin[row, i]
                     for j in range(n):
                         inverse[row, i, j] = 0.0
 
@@ -358,7 +370,7 @@ class _BayesianLogisticView(NamedTuple):
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         s = self.known
-        books = s.inverse, s.theta, s.ridge, s.seen, s.fitted, self.rounds, self.taught, s.size, s.origin
+        books = s.inverse, s.theta, s.ridge, s.seen, s.fitted, self.rounds, self.taught, s.size, s.origin, s.base
         settings = s.believed, s.strong, s.past, self.growth, self.most
         _update(*books, *settings, x, y, seen, np.ones(1), 1.0, False)
 
@@ -376,7 +388,8 @@ class BayesianLogistic(WithoutLuck):
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
     believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)),
     q = p (1 - p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`. It is clipped to
-    the outcome's range. Nothing depends on the units of features. The latest `buffer` observations are kept; older ones
+    the outcome's range. Nothing depends on the units of features. Between fits, theta and H follow each outcome by one
+    Newton step from the last fit. The latest `buffer` observations are kept; older ones
     are folded into a quadratic, as in `GeneralizedLinear`.
 
     Args:
@@ -443,6 +456,7 @@ class BayesianLogistic(WithoutLuck):
             size=np.zeros(n_replicas),
             past=no_past(rows, n, self.buffer),
             origin=origin,
+            base=origin.copy(),
             spread=self.prior.variance(1, np.full(1, BELIEVED)),
             ends=np.stack([low, high]),
             horizon=np.full(n_replicas, float(horizon)),
@@ -466,8 +480,8 @@ class BayesianLogistic(WithoutLuck):
         s, believed, (share, weight, taught) = state, state.spread.item(), lesson
         settings = float(self.growth), self.buffer
         s.past.make_room(x.shape[1], self.buffer)
-        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, prior_threshold(believed)
-        _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)
+        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.base, believed
+        _update(s.inverse, s.theta, *books, prior_threshold(believed), s.past.arrays, *settings, x, y, seen, share, weight, taught)
 
     def view(self, state: BayesianLogisticState) -> _BayesianLogisticView:
         s, settings = state, (float(self.scale), float(self.growth), self.buffer)
