@@ -72,7 +72,7 @@ def _parts(problem: Problem, n_features: int, packed: Packed | None, wide: bool)
     """Return the models of the learned outcomes, in their order."""
     ranges = [o.widest == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
     if problem.described is not None or (len(ranges) > 1 and all(ranges)):
-        ranges = [False] * len(ranges)  # a logistic fit knows of a new action when it has seen a tenth more
+        ranges = [False] * len(ranges)  # a logistic fit passes over all outcomes of all actions
     for yes_or_no, outcomes in groupby(ranges):
         count = len(list(outcomes))
         if wide and yes_or_no:
