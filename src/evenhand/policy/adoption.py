@@ -26,7 +26,7 @@ from evenhand.policy.marked_arrays import Zeros
 from evenhand.policy.outcome_names import wrong_lesson
 from evenhand.policy.queries import Questions
 from evenhand.policy.state import PolicyState
-from evenhand.problem.actions import refuse_other_actions, refuse_other_meanings, refuse_return
+from evenhand.problem.actions import refuse_other_actions, refuse_other_amounts, refuse_other_meanings, refuse_return
 from evenhand.problem.constraints import Credit
 from evenhand.problem.descriptions import refuse_other_descriptions
 from evenhand.problem.problem import Problem
@@ -179,6 +179,7 @@ def _refuse_others(new: Parts, old: Parts) -> None:
         expected = f"{old.problem.features}, as in the state"
         raise InvalidInput("adopt: problem.features", expected, new.problem.features)
     refuse_other_books(new, old)
+    refuse_other_amounts(old.problem, new.problem, "adopt")  # as contexts that goals keep have them
     refuse_other_models(new, old)
     before, now = ([type(g).__name__ for g in p.goals] for p in (old, new))
     if before != now:

@@ -61,6 +61,9 @@ class HasDeclarations(HasActions, Protocol):
     def outcomes(self) -> tuple[Outcome, ...]: ...
 
     @property
+    def declared(self) -> Floats: ...
+
+    @property
     def by_action(self) -> Bools: ...
 
     @property
@@ -95,8 +98,15 @@ def refuse_other_meanings(old: HasDeclarations, new: HasDeclarations, field: str
         raise InvalidInput(f"{field}: problem.groups", expected, new.shares.tolist())
 
 
+def refuse_other_amounts(old: HasDeclarations, new: HasDeclarations, field: str) -> None:
+    """Refuse a problem that declares other known outcomes of an earlier problem's actions."""
+    if not np.array_equal(old.declared, new.declared[: len(old.actions)]):
+        expected = f"{old.outcomes}, as in the state, for {old.actions}"
+        raise InvalidInput(f"{field}: problem.outcomes", expected, new.outcomes)
+
+
 def _declarations(o: Outcome, actions: tuple[str, ...]) -> tuple[object, ...]:
-    """The declarations of an outcome for some actions."""
+    """The declarations of an outcome for some actions, but for its known values."""
     kind = o.is_learned, o.is_noisy
-    each = [o.is_free(a) for a in actions], o.declared(actions), [o.ends(a) for a in actions]
+    each = [o.is_free(a) for a in actions], [o.ends(a) for a in actions]
     return o.name, o.widest, o.sure, o.fallback, o.times, kind, each  # models have the widest range

@@ -107,7 +107,7 @@ def test_a_switch_is_read_on_from_where_decisions_count_the_same(monkeypatch, an
     campaign.switch(eh.pgd(other, eh.PerAction.of(other), warmup=80, hard=True))
     monkeypatch.setattr(campaign._worker.store, "scan", lambda *a, **z: (asked.append(a[1:]), scan(*a, **z))[1])
     tally.update()
-    assert asked[-1] == ((0,) if anew else (read_to,))
+    assert [z for z in asked if z][-1] == ((0,) if anew else (read_to,))  # () of the events that begin policies
     whole = Tally(campaign)
     whole.update()
     assert [s.moved.tolist() for s in tally.spans.all] == [s.moved.tolist() for s in whole.spans.all]

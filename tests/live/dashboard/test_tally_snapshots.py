@@ -26,9 +26,8 @@ def read(campaign):
 
 def written(campaign, tally):
     """All that a tally has but for its campaign, and what follows from the policy, as bytes."""
-    apart = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "_end", "uses")
     *_, last = campaign.events()
-    return dump({name: value for name, value in vars(tally).items() if name not in apart}, last)
+    return dump(tally._state, last)
 
 
 def kept(campaign):

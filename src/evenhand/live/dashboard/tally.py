@@ -22,10 +22,11 @@ from evenhand.live.dashboard.tally_snapshots import BrokenTally, dump, restore
 from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.fold.cases import Declares, RangeEncoder
 from evenhand.live.fold.fold import StaleFold
-from evenhand.live.fold.phases import Switched
+from evenhand.live.fold.phases import Phases, Switched
 from evenhand.live.log.events import Busy, Event, read
 from evenhand.live.log.ids import Ids, Restored
 from evenhand.live.log.life import LIFE, Life, OnExpiry, fate_of
+from evenhand.live.log.packing import with_known
 from evenhand.live.log.segments import unread
 from evenhand.live.log.store import ReadOnlyStore
 from evenhand.policy.policy import Policy
@@ -51,7 +52,9 @@ class _Open:
 
 _OBJECTS = (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event, Ids, Restored)
 _CLASSES: dict[str, type] = {kind.__name__: kind for kind in _OBJECTS}
-_DERIVED = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "_end", "uses")  # all else is kept
+# All else is kept.
+# All else is kept.
+_DERIVED = {"_campaign", "_lock", "_policy", "_phases", "_ranged", "_ranges", "_mark", "_own", "_kept", "_end", "uses"}
 
 
 class Tally:
@@ -77,6 +80,7 @@ class Tally:
     def __init__(self, campaign: CampaignView, last: int | None = None) -> None:
         self._campaign, self._lock, self._end = campaign, threading.Lock(), last
         self._policy: Policy | None = None
+        self._phases = Phases(())
         self._last = self._kept = self._erased = 0
         self.latest = 0  # the time of the last event, in microseconds
         self._begin()
@@ -194,7 +198,8 @@ class Tally:
         encoder = self._campaign.encoder
         uses = Uses(policy.problem, policy.status(policy.start()).accounts)
         ranges = policy.problem.features, {**encoder.to_dict(), "file": None}
-        self._mark, self._kept = f"tally {policy.fingerprint()}", 0
+        self._own, self._kept = policy.fingerprint(), 0
+        self._mark = f"tally {self._own}"
         if self._policy is None or not uses.counts_like(self.uses) or ranges != self._ranges:
             self._restart(uses)
             self._ranges = ranges
@@ -388,7 +393,12 @@ class Tally:
         return one
 
     def _open(self, at: int, body: dict[str, Any]) -> _Open:
-        plays, forced, encoder = body["a"], bool(body["f"]), self._campaign.encoder
+        campaign, present = self._campaign, self._campaign.policy.problem.declared
+        plays, forced, encoder = body["a"], bool(body["f"]), campaign.encoder
+        if body["by"] != self._own:
+            declared = self._phases.declared(campaign.store, campaign.name, body["by"])
+            if declared is not None and not np.array_equal(declared, present[: len(declared)]):
+                body = with_known(body, declared)
         if "k" in body:
             known = np.array(body["k"], float)
         elif "case" not in body or ("known" not in body and has(encoder, Declares) and encoder.declares):

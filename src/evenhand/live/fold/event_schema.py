@@ -93,7 +93,7 @@ _OWN: Mapping[Kind, Mapping[str, _Form]] = {  # of the personal part
     "decided": {"case": _case, **dict.fromkeys("swqc", _numbers)},
     "erased": {"state": _text},
 }
-_MAY: Mapping[str, _Form] = {**_LIFE, **_SAID}
+_MAY: Mapping[str, _Form] = {**_LIFE, **_SAID, "declared": _numbers}
 
 
 def fault(event: Event) -> str | None:

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats
 from evenhand.live.fold.backlog import Backlog
 from evenhand.live.fold.cases import Encoder, context_of
 from evenhand.live.fold.phases import Phase, adopts, adopts_books, mark_in
 from evenhand.live.log.events import KINDS, Conflict, Damaged, Event, encode, is_erased, read
 from evenhand.live.log.ids import Ids
 from evenhand.live.log.life import Life, OnExpiry, fate_of
-from evenhand.live.log.packing import decode_closed, foreign, unpack
+from evenhand.live.log.packing import decode_closed, foreign, unpack, with_known
 from evenhand.policy.adoption import carries, widens
 from evenhand.policy.after_horizon import decide_late
 from evenhand.policy.corrections import Settled, revise
@@ -95,6 +96,8 @@ class Fold:
             the event of its expiry states another. It stays reserved until an outcome arrives, is settled with the
             outcomes' `fallback`, or is released.
         about: returns a committed decision and the events about it.
+        declared: returns the known outcomes by action that the policy of a fingerprint declared, which decisions have
+            that state none of their own; None if nothing tells them.
         go_on: returns the state with which a policy goes on with the books at an event, and what waits then.
         corrected: by decision, the outcome that replaces an earlier one, as of event `known`.
         known: the last event that `corrected` takes into account.
@@ -107,6 +110,7 @@ class Fold:
     seed: int
     on_expiry: OnExpiry
     about: Callable[[int], Sequence[Event]]
+    declared: Callable[[str], Floats | None]
     go_on: Callable[[Fold, Event, Phase], tuple[PolicyState, Backlog]]
     corrected: Mapping[int, Any] = field(default_factory=dict)
     known: int = 0
@@ -272,8 +276,10 @@ class Fold:
 
     def next_decision(self, body: dict[str, Any], context: Context) -> NewDecision:
         """Decode the next decision from the body of its event and the context of its case."""
-        own, stored = body["by"] == self.mark, (body, context, self.policy)
-        decision = unpack(*stored, self.state.t) if own else foreign(*stored, self.state)
+        if body["by"] == self.mark:
+            decision = unpack(body, context, self.policy, self.state.t)
+        else:
+            decision = foreign(with_known(body, self.declared(body["by"])), context, self.policy, self.state)
         return NewDecision(context, decision, body["due"], body.get("unit"))
 
     def _added(self, event: Event, made: object) -> None:
@@ -299,7 +305,8 @@ class Fold:
         decided, settled, expired = made or self._earlier(event, ref)
         _refuse_erased(decided)
         body = read(decided)
-        body |= {} if body["by"] == self.mark else {"c": []}  # what another policy carried says nothing here
+        if body["by"] != self.mark:
+            body = with_known(body, self.declared(body["by"])) | {"c": []}  # what another one carried says nothing here
         context = context_of(self.encoder, self.policy.problem.clock, body, decided.at)
         decision = decode_closed(body, context, self.policy, self.state.t)
         before: Settled

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import numpy as np
+
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.texts import amount, count
+from evenhand.goals.base import Accounts
 from evenhand.live.fold.fold import Fold, time_of
+from evenhand.live.log.events import Conflict
 from evenhand.live.log.life import Ended
 from evenhand.policy.after_horizon import unguarded_constraints
 from evenhand.policy.policy import Policy
@@ -66,6 +70,26 @@ def exhausted_budgets(status: Status) -> list[str]:
             told = f"{amount(now.used)} of {amount(now.allowance)} is spent and held from {now.start} to {now.end}"
             found.append(f"budget {name}: {told}, so that nothing that uses it is played until then")
     return found
+
+
+def refuse_narrow_ranges(fold: Fold, policy: Policy) -> None:
+    """Refuse narrower ranges than those by which a hard budget holds the most that decisions may still use.
+
+    Raises:
+        Conflict: there is such a budget.
+    """
+    actions = len(fold.policy.problem.actions)
+    before, now = (
+        np.broadcast_to(z, (2, max(actions, z.shape[1]), z.shape[2]))[:, :actions]
+        for z in (fold.policy.problem.span_by_action, policy.problem.span_by_action)
+    )
+    narrow = ((before[0] < now[0]) | (before[1] > now[1])).any(0)
+    for goal, state in zip(fold.policy.goals, fold.state.goals, strict=True):
+        if isinstance(goal, Accounts):
+            reads = np.hstack([goal.rows.learned, goal.rows.known[:, goal.rows.noisy]]) != 0.0
+            for j in np.flatnonzero((reads & narrow).any(1) & (goal.account(state)[1][0] > 0.0)):
+                told = f"budget {goal.rows.names[j]!r} holds what waiting decisions may use by wider ranges"
+                raise Conflict(f"{told}: observe or cancel them first, keep the ranges, or append an action")
 
 
 def is_past(problem: Problem, now: int) -> bool:

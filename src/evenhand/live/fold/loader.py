@@ -227,6 +227,7 @@ class Loader:
             seed=terms.seed,
             on_expiry=terms.on_expiry,
             about=partial(self.store.about, self.name),
+            declared=partial(self.phases.declared, self.store, self.name),
             go_on=self._go_on,
         )
 

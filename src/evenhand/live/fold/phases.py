@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.types import Floats
 from evenhand.live.fold.cases import Encoder, alike, same_cases
 from evenhand.live.fold.column_encoder import ColumnEncoder, policy_of_campaign
 from evenhand.live.log.events import Conflict, Event, read
@@ -105,6 +106,7 @@ class Phases:
     def __init__(self, given: Iterable[Phase], rebuild: Callable[[Event], Phase | None] | None = None) -> None:
         self._given = {phase.mark: phase for phase in given}
         self._rebuild, self._rebuilt = rebuild or phase_of, dict[int, Phase | None]()
+        self._declared = dict[str, Floats | None]()
 
     def give(self, phase: Phase) -> None:
         """Add a policy."""
@@ -122,6 +124,23 @@ class Phases:
             self._rebuilt[event.seq] = self._rebuild(event)
         return self._rebuilt[event.seq]
 
+    def declared(self, store: Readable, campaign: str, mark: str) -> Floats | None:
+        """Return the known outcomes by action that the policy of a fingerprint declared, None if nothing tells them.
+
+        The event that began it states them. Where an earlier version wrote that, they are those of the policy.
+        """
+        if mark not in self._declared:
+            for event in store.scan(campaign, kinds=("opened", "switched")):
+                if mark_in(event) == mark:
+                    self._declared[mark] = self._declared_at(event)
+        return self._declared.get(mark)
+
+    def _declared_at(self, event: Event) -> Floats | None:
+        if (stated := read(event).get("declared")) is not None:
+            return np.array(stated, float)
+        phase = self.of(event)
+        return None if phase is None else phase.policy.problem.declared
+
 
 def phase_of(event: Event) -> Phase | None:
     """Rebuild a policy of the problem file that its event keeps, None if there is none."""
@@ -133,6 +152,11 @@ def phase_of(event: Event) -> Phase | None:
     except EvenhandError:  # a file of an earlier version, which this one does not read
         return None
     return found if found.mark == mark_in(event) else None
+
+
+def declared(policy: Policy) -> dict[str, Any]:
+    """Return the known outcomes by action that a policy declares, for the body of the event that begins it."""
+    return {"declared": policy.problem.declared.tolist()} if policy.problem.known else {}
 
 
 def mark_in(event: Event) -> str:
@@ -202,4 +226,5 @@ def same_contexts(old: Phase, new: Phase) -> bool:
         (p.problem.features, p.problem.actions, p.problem.described, p.model.n_features, by_action(p.model))
         for p in (before, now)
     ]
-    return same_features(old.encoder, new.encoder) and of_problem[0] == of_problem[1]
+    same = of_problem[0] == of_problem[1] and declared(before) == declared(now)
+    return same and same_features(old.encoder, new.encoder)

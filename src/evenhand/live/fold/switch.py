@@ -16,8 +16,9 @@ from evenhand.live.fold.column_encoder import ColumnEncoder
 from evenhand.live.fold.corrections import Books, SwitchFold
 from evenhand.live.fold.fold import Fold
 from evenhand.live.fold.lease import lease_of
+from evenhand.live.fold.limits import refuse_narrow_ranges
 from evenhand.live.fold.loader import Loader
-from evenhand.live.fold.phases import BOOKS, Phase, mark_in, phase_of, same_features, signature
+from evenhand.live.fold.phases import BOOKS, Phase, declared, mark_in, phase_of, same_features, signature
 from evenhand.live.log.events import Conflict, Event, encode, read
 from evenhand.live.log.store import Transaction
 from evenhand.policy.adoption import widens
@@ -108,6 +109,7 @@ class Switch:
         """Return the body of the event, except whether the policy adopts the state."""
         policy, old = self.phase.policy, now.policy
         body = {"mark": self.phase.mark, "name": policy.name, "encoding": self.phase.encoder.to_dict()}
+        body |= declared(policy)
         body |= {"actions": list(policy.problem.actions)} if policy.problem.actions != old.problem.actions else {}
         return body | {name: text for name, text in (("by", self.by), ("why", self.why)) if text is not None}
 
@@ -122,7 +124,8 @@ class Switch:
         The given fold stays as it is, and nothing is appended.
 
         Raises:
-            Conflict: after an erasure or a seal, the policy cannot adopt the state, nor go on with the books.
+            Conflict: ranges are narrower, and decisions wait; or after an erasure or a seal, the policy cannot adopt
+                the state, nor go on with the books.
         """
         body, adopted, reason = self.body(fold.phase), None, "cases are encoded in another way"
         if same_features(fold.encoder, self.phase.encoder) and self._adopts(fold):
@@ -135,6 +138,7 @@ class Switch:
                 adopted, reason = None, str(error)
         if adopted is not None:
             return adopted, body | {"adopts": True}
+        refuse_narrow_ranges(fold, self.phase.policy)
         if not fold.is_whole:
             self._refuse_books(fold, reason)
         return None, body | {"adopts": False if fold.is_whole else BOOKS, "because": reason}

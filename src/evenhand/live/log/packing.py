@@ -93,9 +93,22 @@ def known_outcomes(decision: Decision, problem: Problem) -> dict[str, Any]:
     return {} if stated == declared else {"k": stated}
 
 
+def with_known(body: dict[str, Any], declared: Floats | None) -> dict[str, Any]:
+    """Return the body of a decision with the known outcomes of its plays, where these are as its policy declared them.
+
+    >>> with_known({"a": [1]}, np.array([[0.0], [0.5]])), with_known({"a": [1], "k": [[3.0]]}, np.array([[0.0], [0.5]]))
+    ({'a': [1], 'k': [[0.5]]}, {'a': [1], 'k': [[3.0]]})
+    """
+    if "k" in body or declared is None:
+        return body
+    at = np.array(body["a"], np.int64)
+    return {**body, "k": np.where((at >= 0)[:, None], declared[np.maximum(at, 0)], 0.0).tolist()}
+
+
 def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:
     """Decode a stored decision in the context of its case; t counts the rounds before it."""
     plays = np.array([body["a"]], np.int64)
+    of_plays = _of_plays(context, plays) | ({"known": np.array([body["k"]], float)} if "k" in body else {})
     return Decision(
         id=np.full(3, -1),
         plays=plays,
@@ -105,7 +118,7 @@ def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) ->
         restricted=np.array([float(body["r"])]),
         time=t.copy() if context.time is None else context.time,
         names=policy.problem.actions,
-        **_of_plays(context, plays),
+        **of_plays,
         **{field: np.array([body[short]], float) for short, field in _ARRAYS.items()},
     )
 
@@ -147,10 +160,10 @@ def foreign(body: dict[str, Any], context: Context, policy: Policy, state: Polic
 
 
 def renew(old: Decision, made: Decision) -> Decision:
-    """Return a waiting decision as another policy makes it, with its own time and receipt."""
+    """Return a waiting decision as another policy makes it, with its own time, known outcomes and receipt."""
     number = old.id.copy()
-    number[2] = checksum(made.plays, made.counted, old.time, made.groups, made.known)
-    return made._replace(time=old.time, id=number)
+    number[2] = checksum(made.plays, made.counted, old.time, made.groups, old.known)
+    return made._replace(time=old.time, known=old.known, id=number)
 
 
 def _of_plays(context: Context, plays: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
