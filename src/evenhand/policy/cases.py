@@ -274,10 +274,9 @@ class Encoder:
             self._time(time),
             self._unit(case),
         )
-        if len(case) != len(self._stated):  # of which all were read
-            for name in case:
-                if name not in self._stated:
-                    self._refuse_unknown(name)
+        for name in () if len(case) == len(self._stated) else case:  # as all that are to be stated were read
+            if name not in self._stated:
+                self._refuse_unknown(name)
         return context, within
 
     def stacked(self, cases: Sequence[Mapping[str, object]]) -> Context:

@@ -83,23 +83,22 @@ class Coding:
 
     def _at_once(self, values: Sequence[object], row: Floats) -> bool | None:
         """Do as `fill`; None where values are not plain numbers and levels."""
-        for i, places in self._levels:
+        for i, levels in self._levels:
             value = values[i]
-            place = places.get(value) if type(value) is str else None
+            place = levels.get(value) if type(value) is str else None
             if place is None:
                 return None
-            if place > 0:  # not the first level
-                row[place] = 1.0
-        read, packed, *ranges = self._ranges
+            row[place] = 1.0  # the intercept's place, in which it is 1, for the first level
+        read, packed, places, low, high, length = self._ranges
         given = read(values)
         if not _PLAIN.issuperset(map(type, given)):
             return None
-        numbers = np.empty(len(given))
+        numbers: Any = np.empty(len(given))
         try:
             packed.pack_into(numbers, 0, *given)  # in a third of the time that `np.array` takes
         except OverflowError:
             return None
-        outside = _scale(numbers, *ranges, row)
+        outside = _scale(numbers, places, low, high, length, row)
         return outside == 0 if outside >= 0 else None
 
     @cached_property
@@ -122,7 +121,8 @@ class Coding:
         """What reads the numbers, and packs them; their places, ends, and the lengths of their ranges, `(k)`."""
         places = np.array([self._firsts[i] for i in self._numeric], np.int64)
         low, high = np.array([(f.low, f.high) for f in self._numeric.values()], float).reshape(-1, 2).T.copy()
-        return items(list(self._numeric)), Struct(f"{len(places)}d"), places, low, high, high - low
+        read = items(list(self._numeric)) if self._levels else tuple  # of all values
+        return read, Struct(f"{len(places)}d"), places, low, high, high - low
 
     @cached_property
     def _levels(self) -> list[tuple[int, dict[str, int]]]:
