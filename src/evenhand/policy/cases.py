@@ -394,10 +394,10 @@ class Encoder:
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:
         """The feature that each number of each action encodes, `(A,n)`; see `policy.reasons.origins`."""
-        packing, names = self.problem.packing, ["", *(f.name for f in self.problem.features for _ in f.units)]
+        packing, none = self.problem.packing, [None] * (1 + len(self.problem.actions))
+        names = ["", *(f.name for f in self.problem.features for _ in f.units), *none]
         if packing is not None:
-            names = [name for name in packing.origins for _ in range(2)]
-        names += [None] * (1 + len(self.problem.actions))
+            names = [*(name for name in packing.origins for _ in range(2)), *none]
         if self._profiles is not None:
             each = self._profiles.tolist()
             count = self.problem.n_features
