@@ -119,7 +119,7 @@ def test_receipts_keep_only_what_waits():
 
     def entered():
         decision = decided._replace(id=np.full(3, -1))
-        book.enter(decision, 7)
+        book.number(decision.id, 7)
         return decision
 
     for number in range(1000):

@@ -101,6 +101,23 @@ def test_a_context_can_be_changed_without_a_trace_in_the_problem():
     np.testing.assert_array_equal(mail.encode(CASE).known[0], MAIL.declared)
 
 
+def test_a_context_can_be_changed_without_a_trace_in_the_next_one():
+    own = policy(12)
+    fresh, changed = [z.copy() for z in own.encode(CASE)[:4]], own.encode(CASE)
+    for z in changed[:4]:
+        z[...] = 0
+    for z, before in zip(own.encode(CASE), fresh, strict=False):
+        np.testing.assert_array_equal(z, before)
+
+
+def test_a_name_is_refused_in_place_of_another_and_beside_all_of_them():
+    instead = {name: value for name, value in CASE.items() if name != "age"} | {"aeg": 50}
+    with pytest.raises(InvalidInput, match=r"(?s)aeg: .*an unknown name.*age: expected a value"):
+        policy(12).encode(instead)
+    with pytest.raises(InvalidInput, match=r"aeg: .*an unknown name"):
+        policy(12).encode(CASE | {"aeg": 50})
+
+
 def test_the_rows_of_a_data_frame_are_cases():
     frame = pd.DataFrame({"age": [50, 30], "channel": ["phone", "web"], "zone": ["land", "town"], "more": [1, 2]})
     found = policy(12).encode_frame(frame)

@@ -197,7 +197,7 @@ class Decision(NamedTuple):
             InvalidInput: several plays or replicas, or candidates without names.
         """
         self._refuse_several()
-        return self.actions[0]
+        return self.names[a] if self.names and (a := self.plays.item()) >= 0 else self.actions[0]
 
     @property
     def probability(self) -> float | None:

@@ -253,32 +253,30 @@ class Encoder:
 
     def _context(self, stated: StatedCase) -> tuple[Context, bool]:
         case, offered, known, time = stated
-        if not isinstance(case, Mapping):
+        if type(case) is not dict and not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self.names)} to values", value_text(case))
-        for name in () if self._stated.issuperset(case) else case:
-            if name not in self._stated:
-                self._refuse_unknown(name)
         try:
             values = self._values(case)
         except KeyError:
             values = tuple(value_of(case, name) for name in self._read)  # refuses what is missing
-        names = [self.problem.groups[i].name for i in self._by_case]
-        columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
-        packing = self.problem.packing
+        rows, packing = self._blank.copy(), self.problem.packing
         if packing is None:
-            units, within = self._coding.numbers(values)
+            within = self._coding.fill(values, rows[0])
         else:
             exact = [case.get(f.name) for f in self.problem.features]
             units = packing.row(features.encode(self.problem.features, self._sizes, exact).tolist(), case)
-            within = False
+            rows[0, : len(units)], within = units, False
         context = Context(
-            self._arrange(units[None]),
+            self._arrange(rows),
             known_outcomes(self.problem, known),
-            self._groups(columns),
-            offer_mask(self.problem, offered),
+            self._groups([case]),
+            self._all.copy() if offered is None else offer_mask(self.problem, offered),
             self._time(time),
             self._unit(case),
         )
+        for name in () if len(case) == len(self._stated) else case:  # as all that are to be stated were read
+            if name not in self._stated:
+                self._refuse_unknown(name)
         return context, within
 
     def stacked(self, cases: Sequence[Mapping[str, object]]) -> Context:
@@ -291,11 +289,10 @@ class Encoder:
         except KeyError:
             [value_of(case, name) for name in self._read for case in cases]  # says what is wrong
             raise
-        names = [self.problem.groups[i].name for i in self._by_case]
-        columns = [[group_of(self.problem, name, value_of(case, name)) for name in names] for case in cases]
-        count, x = len(cases), self._arrange(units)
+        count, rows = len(cases), np.repeat(self._blank, len(cases), 0)
+        rows[:, : units.shape[1]] = units
+        x, groups = self._arrange(rows), self._groups(cases)
         known = np.repeat(known_outcomes(self.problem, None), count, 0)
-        groups = self.problem.groups_of(np.array(columns, np.int64).reshape(count, -1))
         whose = [z for z in map(self._unit, cases) if z is not None]
         unit = np.concatenate(whose) if whose else None
         return Context(x, known, groups, np.ones((count, len(self.problem.actions)), bool), None, unit)
@@ -332,21 +329,18 @@ class Encoder:
                 raise error.at(f"row {i}") from None
         return found
 
-    def _arrange(self, units: Floats) -> Floats:
-        """The features of every action in some cases, `(N,n)->(N,A,n')`."""
+    def _arrange(self, rows: Floats) -> Floats:
+        """The features of every action in some cases, `(N,n+1+A)->(N,A,n')`."""
         if self._profiles is not None:
-            return crossed(self._profiles, units)
-        padded = np.zeros((len(units), units.shape[1] + 1))
-        padded[:, :-1] = units
-        x = padded.take(self._layout, 1)
-        if self._has_numbers:
-            x[:, :, 0] = self._numbers
-        return x
+            return crossed(self._profiles, np.ascontiguousarray(rows[:, : self.problem.n_features]))
+        return rows.take(self._layout, 1)
 
-    def _groups(self, columns: list[int]) -> Ints:
-        if not self.problem.groups:
+    def _groups(self, cases: Sequence[Mapping[str, object]]) -> Ints:
+        if len(cases) == 1 and not self.problem.groups:
             return _NO_GROUPS
-        return self.problem.groups_of(np.array([columns], np.int64).reshape(1, -1))
+        names = [self.problem.groups[i].name for i in self._by_case]
+        columns = [[group_of(self.problem, name, value_of(case, name)) for name in names] for case in cases]
+        return self.problem.groups_of(np.array(columns, np.int64).reshape(len(cases), -1))
 
     @cached_property
     def _by_case(self) -> list[int]:
@@ -375,8 +369,14 @@ class Encoder:
         return tuple(f.name for f in self.problem.features if isinstance(f, features.Numeric))
 
     @cached_property
-    def _numbers(self) -> Floats:
-        return np.arange(len(self.problem.actions), dtype=float)
+    def _blank(self) -> Floats:
+        """A case's numbers, of which only the intercept is known; then 0, and the numbers of actions, `->(1,n+1+A)`."""
+        numbers = np.arange(len(self.problem.actions), dtype=float)
+        return np.concatenate([[1.0], np.zeros(self.problem.n_features), numbers])[None]
+
+    @cached_property
+    def _all(self) -> Bools:
+        return offer_mask(self.problem, None)
 
     @cached_property
     def _stated(self) -> frozenset[str]:
@@ -394,12 +394,14 @@ class Encoder:
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:
         """The feature that each number of each action encodes, `(A,n)`; see `policy.reasons.origins`."""
-        packing, names = self.problem.packing, ["", *(f.name for f in self.problem.features for _ in f.units), None]
+        packing, none = self.problem.packing, [None] * (1 + len(self.problem.actions))
+        names = ["", *(f.name for f in self.problem.features for _ in f.units), *none]
         if packing is not None:
-            names = [*(name for name in packing.origins for _ in range(2)), None]
+            names = [*(name for name in packing.origins for _ in range(2)), *none]
         if self._profiles is not None:
             each = self._profiles.tolist()
-            return tuple(tuple(None if p == 0.0 else name for p in row for name in names[:-1]) for row in each)
+            count = self.problem.n_features
+            return tuple(tuple(None if p == 0.0 else name for p in row for name in names[:count]) for row in each)
         return tuple(tuple(names[i] for i in row) for row in self._layout.tolist())
 
     @cached_property
@@ -412,10 +414,10 @@ class Encoder:
 
     @cached_property
     def _layout(self) -> Ints:
-        """The positions of every action's features among the case's numbers, of which the last is 0, `->(A,n)`."""
+        """The positions of every action's features in a row of `_blank`, `->(A,n)`."""
         n, actions, read = self.problem.n_features, len(self.problem.actions), self.model.n_features
         if self._has_numbers and read == 1 + n:
-            return np.tile(np.append(n, np.arange(n)), (actions, 1))
+            return np.column_stack([n + 1 + np.arange(actions), np.tile(np.arange(n), (actions, 1))])
         if not self._has_numbers and self.problem.packed is None and read in (0, actions * n):
             blocks = np.full((actions, actions * n), n)
             for a in range(actions):

@@ -63,7 +63,7 @@ class Loop:
         """Remove withdrawn actions from the offer of a context, and those that a cap of its unit forbids."""
         if self._present is not None:
             context = context._replace(offered=context.offered & self._present)
-        return self.units.allow(state.units, context, state.t)
+        return context if state.units is None else self.units.allow(state.units, context, state.t)
 
     @cached_property
     def _present(self) -> Bools | None:
@@ -103,10 +103,10 @@ class Loop:
             said = ask.worth(state, context.features, w, luck)
             mean = said.mean if self.can.fixed else said.mean + offset  # fixed prices have no offset
             worth = Worth(mean, said.bonus, said.random, constant)
-            mix = ask.mix(state, context, shares, w, said, worth)
+            mix = None if self.can.mixes is None else ask.mix(state, context, shares, w, said, worth)
         if mix is not None:
             worth = Worth(mean, said.bonus, said.random, constant, mix)
-        keep = self.units.keep(state.units, context, offer.playable, state.t)
+        keep = None if state.units is None else self.units.keep(state.units, context, offer.playable, state.t)
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
         luck = luck if self.can.compares is None else self.units.side(state, context, luck)
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
@@ -162,7 +162,7 @@ class Loop:
             self.questions.refuse_misfits(state, decision, timed=context.time is not None)
         estimates = self.questions.estimates(state, decision) if self.can.estimates else {}
         if counts:  # nothing can be refused any more
-            state.receipts.enter(decision, checksum)
+            state.receipts.number(decision.id, checksum)
             if self.delay.counts:
                 self.delay.commit(state, d)
         before = self.restating.shares(state) if self.can.restating else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -72,14 +73,13 @@ def usual(problem: Problem, plays: int, said: object) -> Floats | None:
     """
     if type(said) is not dict or plays != 1 or len(said) != len(problem.observed):
         return None
-    values = [said.get(name) for name in problem.observed]
+    values: list[Any] = [said.get(name) for name in problem.observed]
     if not _PLAIN.issuperset(map(type, values)):
         return None
     try:
-        y = np.array([[values]], float)
+        return np.array(values, float).reshape(1, 1, -1) if all(map(math.isfinite, values)) else None
     except OverflowError:
         return None
-    return y if np.isfinite(y).all() else None
 
 
 def wrong_outcome(

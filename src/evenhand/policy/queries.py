@@ -156,15 +156,14 @@ class Questions:
         if self.can.timed:
             time = state.t if context.time is None else context.time + np.zeros(len(state.t))
             frame = context._replace(time=time)
-        rooms = [limits.room(state.goals[i], frame) for i, limits in self.can.limits]
-        if len(rooms) == 1:
+        if not self.can.limits:
+            worst, left = _no_limits(len(state.t), context.features.shape[1])
+        elif len(rooms := [limits.room(state.goals[i], frame) for i, limits in self.can.limits]) == 1:
             worst, left = rooms[0]
-        elif rooms:
+        else:
             count = max(len(worst) for worst, _ in rooms)
             wide = [np.broadcast_to(w, (count, *w.shape[1:])) for w, _ in rooms]
             worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
-        else:
-            worst, left = _no_limits(len(state.t), context.features.shape[1])
         playable = entries.fits_alone(context.offered, worst, left, state.t, self.last_round(late))
         if self.problem.until is not None and context.time is not None and not late:
             playable[context.time + np.zeros(len(playable)) >= self.problem.clock.last] = False

@@ -57,12 +57,8 @@ class Receipts:
     split: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # (n,) decisions settled in part, -1 where free
     rest: Bools = field(default_factory=lambda: np.zeros((0, 0, 0), bool))  # (n, R, P) their plays that wait
 
-    def enter(self, decision: Decision, checksum: int) -> None:
-        """Write number, token and checksum (`entries.checksum`) of a decision into its `id`."""
-        self.number(decision.id, checksum)
-
     def number(self, receipt: Ints, checksum: int) -> None:
-        """Write number, token and checksum of the next decision into its receipt, `->(3)`."""
+        """Write number, token and checksum (`entries.checksum`) of the next decision into its receipt, `->(3)`."""
         if self.count - self.base == len(self.tokens):
             waits = self.tokens > 0
             done = waits.argmax() if waits.any() else len(waits)
@@ -96,7 +92,7 @@ class Receipts:
 
     def settle(self, decision: Decision, checksum: int) -> None:
         """Settle a decision, or the rest of it."""
-        self.settle_number(decision.id, checksum)
+        self.tokens[self.place(decision.id, checksum)] = 0
         if len(self.split):
             self.split[self.split == decision.id[0]] = -1
 

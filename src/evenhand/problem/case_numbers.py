@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from operator import itemgetter
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -59,44 +60,46 @@ class Coding:
 
     >>> from evenhand.problem.features import Categorical, Numeric
     >>> coding = Coding((Numeric("age", 20, 60), Categorical("channel", ("web", "phone"))), (1, 1))
-    >>> coding.numbers([50, "phone"])
-    (array([1. , 0.5, 1. ]), True)
+    >>> row = np.array([1.0, 0.0, 0.0])
+    >>> coding.fill([50, "phone"], row), row
+    (True, array([1. , 0.5, 1. ]))
     """
 
     features: tuple[Feature, ...]
     sizes: tuple[int, ...]
 
-    def numbers(self, values: Sequence[object]) -> tuple[Floats, bool]:
-        """Return an intercept and the numbers of all features, and whether no value counts as another one, `(G)->(n)`.
+    def fill(self, values: Sequence[object], row: Floats) -> bool:
+        """Write the numbers of all features behind an intercept, `(G)->(n)`; returns whether none counts as another.
 
-        The latter may be False if none does.
+        It may be False if none does. The row may be longer, and is 0 where numbers come.
 
         Raises:
             InvalidInput: a value that its feature cannot have.
         """
-        found = self._at_once(values) if self._is_usual else None
-        return (encode(self.features, self.sizes, list(values)), False) if found is None else found
+        if self._is_usual and (within := self._at_once(values, row)) is not None:
+            return within
+        row[: self._firsts[-1]] = encode(self.features, self.sizes, list(values))
+        return False
 
-    def _at_once(self, values: Sequence[object]) -> tuple[Floats, bool] | None:
-        """Return the numbers; None where values are not plain numbers and levels."""
-        found = np.zeros(self._firsts[-1])
-        found[0] = 1.0
-        for i, places in self._levels:
+    def _at_once(self, values: Sequence[object], row: Floats) -> bool | None:
+        """Do as `fill`; None where values are not plain numbers and levels."""
+        for i, levels in self._levels:
             value = values[i]
-            place = places.get(value) if type(value) is str else None
+            place = levels.get(value) if type(value) is str else None
             if place is None:
                 return None
-            if place > 0:  # not the first level
-                found[place] = 1.0
-        read, at, low, high, length = self._ranges
+            row[place] = 1.0  # the intercept's place, in which it is 1, for the first level
+        read, packed, places, low, high, length = self._ranges
         given = read(values)
         if not _PLAIN.issuperset(map(type, given)):
             return None
+        numbers: Any = np.empty(len(given))
         try:
-            outside = _scale(np.array(given, float), at, low, high, length, found)
+            packed.pack_into(numbers, 0, *given)  # in a third of the time that `np.array` takes
         except OverflowError:
             return None
-        return (found, outside == 0) if outside >= 0 else None
+        outside = _scale(numbers, places, low, high, length, row)
+        return outside == 0 if outside >= 0 else None
 
     @cached_property
     def _is_usual(self) -> bool:
@@ -114,11 +117,12 @@ class Coding:
         return {i: f for i, f in found.items() if max(abs(f.low), abs(f.high)) < EXACT}
 
     @cached_property
-    def _ranges(self) -> tuple[Callable[[Any], tuple[Any, ...]], Ints, Floats, Floats, Floats]:
-        """What reads the numbers; their places, low and high ends, and the lengths of their ranges, `(k)`."""
+    def _ranges(self) -> tuple[Callable[[Any], tuple[Any, ...]], Struct, Ints, Floats, Floats, Floats]:
+        """What reads the numbers, and packs them; their places, ends, and the lengths of their ranges, `(k)`."""
         places = np.array([self._firsts[i] for i in self._numeric], np.int64)
         low, high = np.array([(f.low, f.high) for f in self._numeric.values()], float).reshape(-1, 2).T.copy()
-        return items(list(self._numeric)), places, low, high, high - low
+        read = items(list(self._numeric)) if self._levels else tuple  # of all values
+        return read, Struct(f"{len(places)}d"), places, low, high, high - low
 
     @cached_property
     def _levels(self) -> list[tuple[int, dict[str, int]]]:
