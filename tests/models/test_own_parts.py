@@ -1,0 +1,181 @@
+"""Many described actions: `OwnParts` is `DiagonalRidge` with a block on the numbers p_a x, at the cost of a case."""
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.core.errors import InvalidInput
+from evenhand.goals import Resolving
+from evenhand.models import DiagonalRidge, advised, own_parts
+from evenhand.models.own_parts import OwnParts
+from evenhand.policy.saving import flatten
+from evenhand.problem import Actions, descriptions
+
+RNG = np.random.default_rng(5)
+SIZES = eh.Numeric("size", 0, 1), eh.Categorical("kind", ("x", "y", "z"))
+
+
+def rows(count):
+    return {f"a{i}": {"size": RNG.random(), "kind": str(RNG.choice(["x", "y", "z"]))} for i in range(count)}
+
+
+TABLE = Actions(rows(6), SIZES)
+SHOP = eh.Problem(
+    actions=TABLE.names,
+    outcomes=(eh.Outcome("sale"), eh.Outcome("money", known=TABLE.column("size"))),
+    maximize="sale",
+    subject_to=(eh.Budget("money", total=30),),
+    features=(eh.Numeric("visits", 0, 1), eh.Numeric("age", 0, 1)),
+    horizon=120,
+    described=TABLE,
+)
+
+
+def dense(numbers, outcomes=1):
+    """The model of which `OwnParts` is a faster form."""
+    block = numbers * TABLE.shared.shape[1]
+    return DiagonalRidge(n_features=numbers * TABLE.width, n_outcomes=outcomes, block=block)
+
+
+def products(x):
+    """Every number of a case times every number of its action's profile, `(C,1+n)->(C,q n)`."""
+    numbers = TABLE.profiles[x[:, :, 0].astype(int)][..., None] * x[:, :, None, 1:]
+    return numbers.reshape(*x.shape[:2], -1)
+
+
+def candidates(cases):
+    """All actions in some cases, `(S,n)->(S A,1+n)`."""
+    x = np.repeat(cases, 6, 1)
+    return np.concatenate([np.tile(np.arange(6.0), cases.shape[1])[None, :, None].repeat(len(x), 0), x], 2)
+
+
+def taught(model, read, replicas, plays):
+    """A state after some plays, `(N,R,1+n),(N,R,M)`."""
+    state = model.start(replicas, np.zeros(2), np.ones(2), 500)
+    for x, y in plays:
+        seen = np.ones((replicas, 1, 2), bool)
+        model.update(state, read(x[:, None]), y[:, None], seen, np.ones((replicas, 1, 1, 2)))
+    return state
+
+
+def plays(count=50):
+    x = RNG.uniform(-1.0, 1.0, (count, 3, 4))
+    x[:, :, 0] = RNG.integers(0, 6, (count, 3))
+    return list(zip(x, RNG.random((count, 3, 2)), strict=True))
+
+
+@pytest.mark.parametrize("count", [0, 1, 30])
+def test_worth_and_reasons_are_those_of_all_numbers_and_a_replica_s_do_not_depend_on_others(count):
+    model, whole, learned = OwnParts.of(TABLE, 3, 2), dense(3, 2), plays(count)
+    state, same = taught(model, lambda x: x, 3, learned), taught(whole, products, 3, learned)
+    x, w, u = candidates(RNG.uniform(-1.0, 1.0, (3, 4, 3))), RNG.normal(size=(3, 2, 24, 2)), np.zeros((3, 0))
+    said, expected = model.value(state, x, w, u), whole.value(same, products(x), w, u)
+    np.testing.assert_allclose(said.mean, expected.mean, atol=1e-11)
+    np.testing.assert_allclose(said.bonus, expected.bonus, atol=1e-11)
+    pair = np.ascontiguousarray(x[:, 3:5])
+    parts = whole.contributions(same, products(pair), w[:, :, :1]).reshape(3, 2, -1, 3).sum(2)
+    np.testing.assert_allclose(model.contributions(state, pair, w[:, :, :1])[:, :, 1:], parts, atol=1e-11)
+    alone = taught(model, lambda x: x, 1, [(a[1:2], b[1:2]) for a, b in learned])
+    np.testing.assert_array_equal(model.value(alone, x[1:2], w[1:2], u[1:2]).bonus[0], said.bonus[1])
+
+
+@pytest.mark.parametrize("each", [1, 6, 13])
+def test_many_candidates_are_looked_up_in_parts(monkeypatch, each):
+    model, learned = OwnParts.of(TABLE, 3, 2), plays(20)
+    state = taught(model, lambda x: x, 3, learned)
+    state.affordable = RNG.uniform(0.0, 2.0, (3, 6))
+    x, w, u = candidates(RNG.uniform(-1.0, 1.0, (3, 5, 3))), RNG.normal(size=(3, 1, 30, 2)), np.zeros((3, 0))
+    said = model.value(state, x, w, u)
+    monkeypatch.setattr(own_parts, "_MOST", each)
+    parts = model.value(state, x, w, u)
+    np.testing.assert_array_equal(parts.mean, said.mean)
+    np.testing.assert_array_equal(parts.bonus, said.bonus)
+
+
+def test_an_index_that_no_action_has_is_refused():
+    model = OwnParts.of(TABLE, 3)
+    state = model.start(1, np.zeros(1), np.ones(1), 10)
+    with pytest.raises(InvalidInput, match=r"features\[0, 0, 0\]: expected the index of an action, .* from 0 to 5"):
+        model.value(state, np.array([[[6.0, 1.0, 0.0, 0.0]]]), np.ones((1, 1, 1, 1)), np.zeros((1, 0)))
+
+
+def run(policy, state, rounds, first=0, waiting=()):
+    """Play with outcomes that come eight rounds late; returns the plays, their chances and what waits."""
+    waiting, found = list(waiting), []
+    for t in range(first, first + rounds):
+        rng = np.random.default_rng(t)
+        case, u = {"visits": rng.random(), "age": rng.random()}, rng.random(6)
+        decision = policy.act(state, policy.encode(case))
+        found.append((decision.action, decision.propensities.tolist()))
+        if decision.action is not None:
+            waiting.append((decision, float(u[TABLE.names.index(decision.action)] < case["age"])))
+        if len(waiting) > 8:
+            late, y = waiting.pop(0)
+            policy.observe(state, late, {"sale": y})
+    return found, waiting
+
+
+def test_a_policy_plays_as_with_all_numbers_while_outcomes_wait_and_never_overspends():
+    policies = [eh.resolving(SHOP, model) for model in (OwnParts.of(TABLE, 3), dense(3))]
+    states = [p.start(seed=4) for p in policies]
+    found = [run(p, s, 80)[0] for p, s in zip(policies, states, strict=True)]
+    assert found[0] == found[1]
+    assert len({action for action, _ in found[0]}) > 3
+    assert policies[0].status(states[0]).accounts["money"].spent <= 30.0
+
+
+def test_a_saved_state_goes_on_with_the_same_plays(tmp_path):
+    policy = eh.resolving(SHOP, OwnParts.of(TABLE, 3))
+    state = policy.start(seed=4)
+    _, waiting = run(policy, state, 40)
+    policy.save(state, tmp_path / "state.npz")
+    again = policy.load(tmp_path / "state.npz")
+    assert run(policy, state, 20, 40)[0] == run(policy, again, 20, 40)[0]
+    assert len(waiting) == 8
+
+
+def test_an_appended_action_begins_with_what_is_shared_while_outcomes_wait(monkeypatch):
+    monkeypatch.setattr(descriptions, "MANY", 1)
+    old, more = eh.resolving(SHOP), TABLE.append("new", dict(TABLE.rows["a2"]))
+    outcomes = SHOP.outcomes[0], eh.Outcome("money", known=more.column("size"))
+    new = eh.resolving(replace(SHOP, actions=more.names, described=more, outcomes=outcomes))
+    state = old.start(seed=4)
+    _, waiting = run(old, state, 60)
+    found = new.adopt(state, of=old)
+    x = new.encode({"visits": 0.2, "age": 0.7}).features
+    _, _, like, *_, mine = new.model.value(found.model, x, np.ones((1, 1, 1, 1)), np.zeros((1, 0))).bonus[0, 0]
+    assert mine > like
+    for decision, y in waiting:
+        for policy, s in ((old, state), (new, found)):
+            policy.observe(s, decision, {"sale": y})
+    before, now = dict(flatten(state.model)), dict(flatten(found.model))
+    np.testing.assert_array_equal(now[".block.gram"], before[".block.gram"])
+    np.testing.assert_array_equal(now[".moment"][:, :-3], before[".moment"])
+    assert not now[".moment"][:, -3:].any()
+
+
+def test_a_thousand_actions_take_memory_that_grows_as_they_do():
+    peaks = []
+    for count in (500, 2000):
+        table = Actions(rows(count), SIZES)
+        problem = replace(SHOP, actions=table.names, described=table, outcomes=SHOP.outcomes[:1], subject_to=())
+        policy = eh.resolving(problem)
+        assert type(advised(problem)) is OwnParts
+        assert eh.uniform(problem).encode({"visits": 0.5, "age": 0.2}).features.shape == (1, count, 3)
+        tracemalloc.start()
+        state = policy.start(seed=1)
+        for t in range(3):
+            policy.observe(state, policy.act(state, policy.encode({"visits": 0.5, "age": t / 3})), {"sale": 1.0})
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 5 * peaks[0]
+
+
+def test_a_plan_of_many_actions_keeps_fewer_contexts():
+    goal = next(g for g in eh.resolving(SHOP).goals if isinstance(g, Resolving))
+    names = tuple(f"a{i}" for i in range(5000))
+    many = replace(SHOP, actions=names, described=None, outcomes=(eh.Outcome("sale"), eh.Outcome("money", known=0.1)))
+    assert [replace(goal, problem=p)._room for p in (SHOP, many)] == [1000, 200]
