@@ -229,15 +229,22 @@ def read(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None
 
 def gather(state: DiagonalState, places: Ints, z: Floats) -> Cells:
     """Look up what is known at some places, for features `(C,k)`."""
-    d, m, inner = state.information.shape[1], state.moment.shape[2], np.zeros((*z.shape[:2], 0))
+    d, inner = state.information.shape[1], np.zeros((*z.shape[:2], 0))
     rows = places[:, :, 0] // d
     if state.block is not None:
         inner, z = joint.inside(state.block, places % d, z)
     level = state.origin[:, : max(inner.shape[2], 1)][rows]
-    own = state.origin.reshape(-1, m)[places] if state.origin.shape[1] > 1 else state.origin[rows]
+    return cells_of(state, places, z, Inner(inner, rows, level, joint.arrays(state.block)))
+
+
+def cells_of(state: DiagonalState, places: Ints, z: Floats, inner: Inner) -> Cells:
+    """Look up what is known of features outside the block, `(C,k)`."""
+    d, m = state.information.shape[1], state.moment.shape[2]
+    first = places[:, :, 0] // d
+    own = state.origin.reshape(-1, m)[places] if state.origin.shape[1] > 1 else state.origin[first]
     waits = state.expected.reshape(-1)[places] if state.expected.size else np.zeros((*places.shape[:2], 0))
     some = state.information.reshape(-1)[places], state.moment.reshape(-1, m)[places]
-    return Cells(places, z, *some, own, waits, Inner(inner, rows, level, joint.arrays(state.block)))
+    return Cells(places, z, *some, own, waits, inner)
 
 
 def locate(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> tuple[Ints, Floats]:

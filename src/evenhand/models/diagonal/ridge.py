@@ -226,7 +226,11 @@ class DiagonalRidge(WithoutLuck):
 
     def value(self, state: DiagonalState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Cost: O(k M) per candidate of k features."""
-        s, cells = state, posterior.read(state, x, self.n_features, self.packed)
+        return self.worth(state, posterior.read(state, x, self.n_features, self.packed), w)
+
+    def worth(self, state: DiagonalState, cells: Cells, w: Floats) -> Worth:
+        """Compute mean and optimism by coefficients that were looked up, `(C,k),(K,1|C,M)->(K,C),(K,C)`."""
+        s = state
         return Worth(*_value(posterior.known(s), cells, s.sigma, s.ends, float(self.scale), w * s.units))
 
     def update(
