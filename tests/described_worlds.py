@@ -41,7 +41,7 @@ def catalogue(size: int, features: Features, shared: Floats) -> World:
     rng = np.random.default_rng(size)
     drawn = {f"a{i}": {f.name: _drawn(f, rng) for f in features} for i in range(size + 300)}
     units = np.hstack([np.ones((500, 1)), rng.uniform(-1.0, 1.0, (500, TRAITS))])
-    means = units @ (Actions(drawn, features).profiles[:, : len(shared)] @ shared).T
+    means = units @ (Actions(drawn, features).shared @ shared).T
     new = size + int((means[:, size:] - means[:, :size].max(1, keepdims=True)).clip(0.0).mean(0).argmax())
     return World(features, {f"a{i}": drawn[f"a{i}"] for i in (*range(size), new)}, shared)
 
@@ -104,7 +104,7 @@ class Run:
     def means(self, replica: int, cases: Floats) -> Floats:
         """True means, `(T,k)->(T,A)`."""
         rng = np.random.default_rng((17, replica))
-        profiles = Actions(self.world.rows, self.world.features).profiles[:, : len(self.world.shared)]
+        profiles = Actions(self.world.rows, self.world.features).shared
         theta = profiles @ self.world.shared
         theta[:, 0] += SPREAD * rng.standard_normal(len(theta))
         theta[:, 1:] += 0.5 * SPREAD * rng.standard_normal(theta[:, 1:].shape)

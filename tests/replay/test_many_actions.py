@@ -1,0 +1,57 @@
+"""Logs of many described actions: rows are the number of an action and its case, which `OwnParts` reads."""
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.core.row_pairs import CaseRows
+from evenhand.logs.log import read_log
+from evenhand.logs.settings import systems
+from evenhand.models.own_parts import OwnParts
+from evenhand.problem import descriptions
+from evenhand.problem.descriptions import crossed
+
+RNG = np.random.default_rng(0)
+TRAITS = dict(zip("abcd", (0.1, 0.2, 0.8, 0.9), strict=True))
+MODELS = RNG.choice(list(TRAITS), 160)
+LOG = {
+    "model": MODELS.tolist(),
+    "words": RNG.uniform(0.0, 100.0, 160).tolist(),
+    "good": (RNG.random(160) < np.array([TRAITS[m] for m in MODELS])).astype(float).tolist(),
+}
+PROBLEM = {
+    "maximize": "good",
+    "horizon": 100,
+    "actions": {"rows": {name: {"price": price} for name, price in TRAITS.items()}, "numeric": {"price": [0, 1]}},
+    "action": {"column": "model"},
+    "features": {"numeric": ["words"], "ranges": {"words": [0, 100]}},
+    "propensity": {"constant": 0.25},
+    "outcomes": {"good": {}},
+    "policy": {"name": "resolving"},
+}
+
+
+@pytest.fixture
+def log(monkeypatch):
+    monkeypatch.setattr(descriptions, "MANY", 10)
+    return read_log(LOG, PROBLEM)
+
+
+def test_a_replay_reads_the_number_of_each_action_and_the_case(log, monkeypatch):
+    assert log.n_features == CaseRows(2)
+    policy = systems(log.problem, log.spec.settings, log.n_features)[0]
+    assert type(policy.model) is OwnParts
+    world = log.environment().start(0, np.arange(2))
+    x = world.context(0).features
+    assert x[0, :, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert eh.simulate(policy, log.environment(), replicas=2, seed=1).average("good").min() > 0.2
+    monkeypatch.setattr(descriptions, "MANY", 1000)
+    few = read_log(LOG, PROBLEM).environment().start(0, np.arange(2)).context(0).features
+    np.testing.assert_allclose(few, crossed(log.problem.described.profiles, x[:, 0, 1:]), atol=1e-15)
+
+
+def test_values_of_a_log_do_not_depend_on_how_policies_read_it(monkeypatch):
+    monkeypatch.setattr(descriptions, "MANY", 10)
+    few = eh.value(LOG, PROBLEM, folds=3).to_frame()
+    monkeypatch.setattr(descriptions, "MANY", 1000)
+    assert eh.value(LOG, PROBLEM, folds=3).to_frame().equals(few)
