@@ -1,7 +1,6 @@
 """Logs of many described actions: rows are the number of an action and its case, which `OwnParts` reads."""
 
 import numpy as np
-import pytest
 
 import evenhand as eh
 from evenhand.core.row_pairs import CaseRows
@@ -31,13 +30,9 @@ PROBLEM = {
 }
 
 
-@pytest.fixture
-def log(monkeypatch):
+def test_a_replay_reads_the_number_of_each_action_and_the_case(monkeypatch):
     monkeypatch.setattr(descriptions, "MANY", 10)
-    return read_log(LOG, PROBLEM)
-
-
-def test_a_replay_reads_the_number_of_each_action_and_the_case(log, monkeypatch):
+    log = read_log(LOG, PROBLEM)
     assert log.n_features == CaseRows(2)
     policy = systems(log.problem, log.spec.settings, log.n_features)[0]
     assert type(policy.model) is OwnParts
@@ -48,10 +43,3 @@ def test_a_replay_reads_the_number_of_each_action_and_the_case(log, monkeypatch)
     monkeypatch.setattr(descriptions, "MANY", 1000)
     few = read_log(LOG, PROBLEM).environment().start(0, np.arange(2)).context(0).features
     np.testing.assert_allclose(few, crossed(log.problem.described.profiles, x[:, 0, 1:]), atol=1e-15)
-
-
-def test_values_of_a_log_do_not_depend_on_how_policies_read_it(monkeypatch):
-    monkeypatch.setattr(descriptions, "MANY", 10)
-    few = eh.value(LOG, PROBLEM, folds=3).to_frame()
-    monkeypatch.setattr(descriptions, "MANY", 1000)
-    assert eh.value(LOG, PROBLEM, folds=3).to_frame().equals(few)

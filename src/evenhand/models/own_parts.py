@@ -165,7 +165,7 @@ class OwnParts(WithoutLuck, Wraps):
     @property
     def _numbers(self) -> int:
         """The number n of numbers of a case."""
-        return self.inner.block // self.shared.shape[1]
+        return self.inner.block // int(self.shared.shape[1])
 
     def _places(self, x: Floats) -> Ints:
         """The columns of each candidate's own part, `(C,1+n)->(C,n)`."""
@@ -176,7 +176,8 @@ class OwnParts(WithoutLuck, Wraps):
         b, rows = self.inner.block, np.empty((*x.shape[:2], self.inner.n_features))
         products = self.shared[x[:, :, 0].astype(np.int64)][..., None] * x[:, :, None, 1:]
         rows[:, :, : 2 * b : 2], rows[:, :, 2 * b :: 2] = np.arange(b), self._places(x)
-        rows[:, :, 1 : 2 * b : 2], rows[:, :, 2 * b + 1 :: 2] = products.reshape(*x.shape[:2], b), self.own * x[:, :, 1:]
+        rows[:, :, 1 : 2 * b : 2] = products.reshape(*x.shape[:2], b)
+        rows[:, :, 2 * b + 1 :: 2] = self.own * x[:, :, 1:]
         return rows
 
     def _cells(self, state: DiagonalState, x: Floats) -> Cells:

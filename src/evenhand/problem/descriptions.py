@@ -120,7 +120,7 @@ class Actions:
     @property
     def width(self) -> int:
         """How many numbers p_a has, 1+d+A."""
-        return self.shared.shape[1] + len(self.rows)
+        return int(self.shared.shape[1]) + len(self.rows)
 
     def is_many(self, numbers: int) -> bool:
         """Return whether models of cases of n numbers have more than 1,000 coefficients, n (1 + d + A).
