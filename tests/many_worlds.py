@@ -35,8 +35,7 @@ def cost(actions: int, rounds: int = 300) -> tuple[float, float]:
 def main(replicas: int = 20, rounds: int = 500, actions: int = 100) -> None:
     head("actions", "ms", "MB")
     for size in (100, 1_000, 10_000):
-        ms, memory = cost(size)
-        row(f"{size:,}", f"{ms:.1f}", f"{memory:.0f}")
+        row(f"{size:,}", *(f"{z:.1f}" for z in cost(size)))
     print()
     run = Run(catalogue(actions - 1, FEATURES, SHARED), replicas, rounds)
     head("model", "worth of the best plays")

@@ -6,18 +6,13 @@ import evenhand as eh
 from evenhand.core.row_pairs import CaseRows
 from evenhand.logs.log import read_log
 from evenhand.logs.settings import systems
-from evenhand.models.own_parts import OwnParts
 from evenhand.problem import descriptions
 from evenhand.problem.descriptions import crossed
 
 RNG = np.random.default_rng(0)
 TRAITS = dict(zip("abcd", (0.1, 0.2, 0.8, 0.9), strict=True))
-MODELS = RNG.choice(list(TRAITS), 160)
-LOG = {
-    "model": MODELS.tolist(),
-    "words": RNG.uniform(0.0, 100.0, 160).tolist(),
-    "good": (RNG.random(160) < np.array([TRAITS[m] for m in MODELS])).astype(float).tolist(),
-}
+LOG = {"model": RNG.choice(list(TRAITS), 160).tolist(), "words": RNG.uniform(0.0, 100.0, 160).tolist()}
+LOG["good"] = [float(RNG.random() < TRAITS[m]) for m in LOG["model"]]
 PROBLEM = {
     "maximize": "good",
     "horizon": 100,
@@ -35,7 +30,6 @@ def test_a_replay_reads_the_number_of_each_action_and_the_case(monkeypatch):
     log = read_log(LOG, PROBLEM)
     assert log.n_features == CaseRows(2)
     policy = systems(log.problem, log.spec.settings, log.n_features)[0]
-    assert type(policy.model) is OwnParts
     world = log.environment().start(0, np.arange(2))
     x = world.context(0).features
     assert x[0, :, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
