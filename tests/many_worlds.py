@@ -1,7 +1,4 @@
-"""Many described actions: what is earned and what it costs.
-
-`python -m tests.many_worlds [REPLICAS [ROUNDS [ACTIONS]]]` prints the last two tables of docs/described.md.
-"""
+"""`python -m tests.many_worlds [REPLICAS [ROUNDS [ACTIONS]]]` prints the last two tables of docs/described.md."""
 
 import resource
 import sys
