@@ -14,6 +14,8 @@ import numpy as np
 import evenhand as eh
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
+from evenhand.models.base import by_action
+from evenhand.models.own_parts import OwnParts
 from evenhand.policy.policy import Policy
 from evenhand.problem.descriptions import Actions, crossed
 from tests.tables import head, row
@@ -41,7 +43,7 @@ def catalogue(size: int, features: Features, shared: Floats) -> World:
     rng = np.random.default_rng(size)
     drawn = {f"a{i}": {f.name: _drawn(f, rng) for f in features} for i in range(size + 300)}
     units = np.hstack([np.ones((500, 1)), rng.uniform(-1.0, 1.0, (500, TRAITS))])
-    means = units @ (Actions(drawn, features).profiles[:, : len(shared)] @ shared).T
+    means = units @ (Actions(drawn, features).shared @ shared).T
     new = size + int((means[:, size:] - means[:, :size].max(1, keepdims=True)).clip(0.0).mean(0).argmax())
     return World(features, {f"a{i}": drawn[f"a{i}"] for i in (*range(size), new)}, shared)
 
@@ -104,26 +106,26 @@ class Run:
     def means(self, replica: int, cases: Floats) -> Floats:
         """True means, `(T,k)->(T,A)`."""
         rng = np.random.default_rng((17, replica))
-        profiles = Actions(self.world.rows, self.world.features).profiles[:, : len(self.world.shared)]
+        profiles = Actions(self.world.rows, self.world.features).shared
         theta = profiles @ self.world.shared
         theta[:, 0] += SPREAD * rng.standard_normal(len(theta))
         theta[:, 1:] += 0.5 * SPREAD * rng.standard_normal(theta[:, 1:].shape)
         theta[-1, 0] -= self.harm
         return np.clip(np.hstack([np.ones((len(cases), 1)), cases]) @ theta.T, 0.02, 0.98)
 
-    def play(self, described: bool) -> tuple[Ints, Floats]:
-        """The plays after the last action came, and all true means, `->(T,R),(T,R,A)`."""
+    def play(self, described: bool, apart: bool = False) -> tuple[Ints, Floats]:
+        """The plays after the last action came, and all true means, `->(T,R),(T,R,A)`; `apart` as for `policy`."""
         rounds, names = 2 * self.rounds, self.world.names
         luck = [np.random.default_rng((18, r)) for r in range(self.replicas)]
         cases = np.array([rng.uniform(-1.0, 1.0, (rounds, TRAITS)) for rng in luck])
         means = np.array([self.means(r, z) for r, z in enumerate(cases)])
         u = np.array([rng.random((rounds, len(names))) for rng in luck])
-        old, new = (policy(problem(self.world, z, described, rounds)) for z in (names[:-1], names))
+        old, new = (policy(problem(self.world, z, described, rounds), apart) for z in (names[:-1], names))
         now, state, plays = old, old.start(replicas=self.replicas), []
         for t in range(rounds):
             if t == self.rounds:
                 now, state = new, new.adopt(state, of=old)
-            decision = now.act(state, context(now.problem, cases[:, t]))
+            decision = now.act(state, context(now, cases[:, t]))
             chosen = decision.plays[:, 0]
             here = np.arange(self.replicas), t, chosen
             now.learn(state, decision, (u[here] < means[here]).astype(float)[:, None, None])
@@ -131,16 +133,20 @@ class Run:
         return np.array(plays[self.rounds :]), means[:, self.rounds :].transpose(1, 0, 2)
 
 
-def policy(stated: eh.Problem) -> Policy:
+def policy(stated: eh.Problem, apart: bool) -> Policy:
+    """The policy of a problem, with names alone, all covariances, or those of shared coefficients alone."""
     if stated.described is None:
         return eh.ucb(stated, eh.PerAction.of(stated))
+    if apart:
+        return eh.ucb(stated, OwnParts.of(stated.described, stated.n_features))
     return eh.ucb(stated, eh.BayesianRidge(n_features=stated.n_described))
 
 
-def context(stated: eh.Problem, cases: Floats) -> Context:
+def context(of: Policy, cases: Floats) -> Context:
     """The contexts of a case of each replica, `(R,k)->`."""
+    stated = of.problem
     units, actions = np.hstack([np.ones((len(cases), 1)), cases]), len(stated.actions)
-    if stated.described is not None:
+    if stated.described is not None and by_action(of.model) is None:
         x = crossed(stated.described.profiles, units)
     else:
         x = np.empty((len(cases), actions, 1 + units.shape[1]))

@@ -42,7 +42,7 @@ def cases(name, rng, count):
     return np.concatenate([one, math.sqrt(part) * shared + math.sqrt(1.0 - part) * own], 1)
 
 
-def covered(kind, name, seed, count=1000):
+def covered(kind, name, seed, count=1000, block=0):
     """The share of 400 new cases whose truth is within two standard deviations, after some observations."""
     rng = np.random.default_rng(seed)
     x = cases(name, rng, count + 400)
@@ -55,14 +55,17 @@ def covered(kind, name, seed, count=1000):
     else:
         truth, prior = x @ theta, Prior(mean=np.zeros(len(theta)))
         y = (rng.random(len(x)) < expit(truth)).astype(float)
-    model = kind(n_features=x.shape[1], prior=prior)
+    model = kind(n_features=x.shape[1], prior=prior, block=block)
     state = model.start(1, np.zeros(1), np.ones(1), 10_000)
     for t in range(count):
         model.update(state, x[None, t : t + 1], y[None, t : t + 1, None], np.ones((1, 1, 1), bool), _ONE, ROUND)
-    precision = state.chosen[0] * state.size[0] / state.count[0] + state.information[0]
-    off = x[count:] @ (state.origin[0, :, 0] + state.moment[0, :, 0] / precision) - truth[count:]
+    level, precision = state.origin[0, :, 0], state.chosen[0] * state.size[0] / state.count[0] + state.information[0]
+    off, square = state.moment[0, block:, 0] / precision[block:], (x[count:, block:] ** 2 / precision[block:]).sum(1)
+    if block:
+        off = np.concatenate([state.block.theta[0, :, 0], off])
+        square += np.einsum("ti,ij,tj->t", x[count:, :block], state.block.inverse[0], x[count:, :block])
     noise = state.sigma[0, 0, 0] if kind is DiagonalRidge else 1.0
-    return float((np.abs(off) <= 2.0 * np.sqrt(noise * (x[count:] ** 2 / precision).sum(1))).mean())
+    return float((np.abs(x[count:] @ (level + off) - truth[count:]) <= 2.0 * np.sqrt(noise * square)).mean())
 
 
 def brought(kind, name, replicas=20, rounds=4000, actions=5):
@@ -90,7 +93,9 @@ def brought(kind, name, replicas=20, rounds=4000, actions=5):
 def main(worlds=20, rounds=4000):
     head("truth within two standard deviations", *(f"`{kind.__name__}`" for kind in DIAGONAL))
     for name in INTERVALS:
-        row(name, *(decimal(np.mean([covered(kind, name, seed) for seed in range(worlds)]), 3) for kind in DIAGONAL))
+        for own, block in [(name, 0)] + [(f"{name}, in a block", 21)] * ("correlation" in name):
+            found = [np.mean([covered(kind, name, seed, block=block) for seed in range(worlds)]) for kind in DIAGONAL]
+            row(own, *(decimal(z, 3) for z in found))
     print()
     head("part of the best", *(f"`{kind.__name__}`" for kind in MODELS))
     for name in REWARDS:

@@ -88,6 +88,7 @@ RUN = {
     "python -m tests.change_worlds baseline": "200 2",
     "python -m tests.change_worlds changes": "400 2",
     "python -m tests.change_worlds logs": "100 2",
+    "python -m tests.many_worlds": "1 60 20",
     "python -m tests.null_arms": "2 200",
     "python -m tests.profiles": "2 4",
     "python -m tests.wide_worlds": "2 40",

@@ -1,8 +1,8 @@
-"""Packed rows: the few features of a case that are not 0, out of very many columns."""
+"""Packed rows: the few features of a case that are not 0, out of very many columns; and rows of a case by action."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,15 @@ class Packed(NamedTuple):
 
     columns: int
     pairs: int
+
+
+class CaseRows(NamedTuple):
+    """The size of rows that have the number of an action, and then the numbers of its case."""
+
+    numbers: int
+
+
+Size: TypeAlias = int | Packed | CaseRows  # of what is known of a candidate: an ordinary row has a number of features
 
 
 def unpack(rows: Floats, columns: int) -> Floats:

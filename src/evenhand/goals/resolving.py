@@ -58,6 +58,7 @@ from evenhand.problem.spans import Spans
 
 _ALL = np.ones((1, 1), bool)  # every play was exposed
 _LARGEST = 1e100  # times a use is a number
+_CANDIDATES, _FEW = 10**6, 100  # of all contexts that are kept, unless these are few
 _TANGENTS = 6  # passes of a solve that look for tangents of convex sets, at most
 
 
@@ -103,7 +104,8 @@ class Resolving:
         problem: for shares and horizon.
         objective: the goal that prices outcomes; if its slope moves, the averages of its rows are tracked as well.
         constraints, bound: on average v <= bound over the horizon.
-        contexts: S, the largest number of contexts kept.
+        contexts: S, the largest number of contexts kept. Of more than 1,000 actions fewer are: 10^6 candidates in all,
+            or 100 contexts.
         growth: relative change after which to solve again.
         every: largest number of rounds between two solves.
         drift: standard deviations; infinite to switch the check off.
@@ -220,7 +222,7 @@ class Resolving:
         self._pace.enter(state.pace, decision, every, np.zeros_like(every))
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        history.keep(state.history, context, decision.counted, self.contexts, self._cases)
+        history.keep(state.history, context, decision.counted, self._room, self._cases)
         idle = Idle(self._directions.slack, partial(self._directions.quiet, state.history))
         changed, last = self._pace.decide(state.pace, decision, idle), self.problem.last_round
         known, off = (state.arrived, state.due, state.news), (state.since, state.noise, state.jump, state.gap)
@@ -233,7 +235,7 @@ class Resolving:
     def view(self, state: ResolvingState) -> ResolvingView | None:
         if self.regions or self._pace.moves or self.reserve > 0.0 or self.rounds.arms > 0 or self._cases > 1:
             return None
-        return resolving_view(state, self._directions, self.contexts, float(self.drift), self.problem.last_round)
+        return resolving_view(state, self._directions, self._room, float(self.drift), self.problem.last_round)
 
     def replan(self, state: ResolvingState) -> None:
         state.due[:] = 0.0
@@ -249,7 +251,7 @@ class Resolving:
         appended.enter(state.history)
 
     def keep(self, state: ResolvingState, context: Context, counted: Floats) -> None:
-        history.keep(state.history, context, counted, self.contexts, self._cases)
+        history.keep(state.history, context, counted, self._room, self._cases)
 
     def go_on(self, state: ResolvingState, past: Past) -> None:
         go_on(state, past, self.rows.is_known, self._directions, self._pace)
@@ -411,6 +413,11 @@ class Resolving:
     def _sums(self) -> Bools:
         """A mask of the rows whose sum is bounded over the run, however many rounds it has; others have averages."""
         return np.append(self.sums, np.zeros(len(self.rows) - len(self.sums), bool)).astype(bool)
+
+    @cached_property
+    def _room(self) -> int:
+        """How many contexts are kept."""
+        return min(self.contexts, max(_CANDIDATES // len(self.problem.actions), _FEW))
 
     @cached_property
     def _cases(self) -> int:

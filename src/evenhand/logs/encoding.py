@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.row_pairs import CaseRows, Size
 from evenhand.core.texts import amount, few
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
@@ -373,12 +374,14 @@ def _stated(values: Mapping[str, float], text: str) -> float:
 def layout(spec: Spec, units: Units) -> Ints:
     """Lay out features: a block per action or, with interactions, main effects and named columns per named action.
 
-    Packed rows are those of the case, after the number of the action. Where actions are described, it is every number
-    of a case by every number of an action's profile; see `scales_of`.
+    Packed rows, and those of many described actions, are of the case, after the number of the action. Where fewer are
+    described, it is every number of a case by every number of an action's profile; see `scales_of`.
     """
     names, of_column = _names(spec), units.of_column
     if units.packing is not None:
         return np.tile(np.arange(-1, 2 * units.packing.size.pairs), (len(names), 1))
+    if _is_many(spec, units):
+        return np.tile(np.arange(-1, len(units.names)), (len(names), 1))
     if (scales := scales_of(spec, units)) is not None:
         each = np.arange(scales.shape[1]) % len(units.names)
         return np.where(scales != 0.0, each, -1)
@@ -395,7 +398,24 @@ def layout(spec: Spec, units: Units) -> Ints:
 
 def scales_of(spec: Spec, units: Units) -> Floats | None:
     """Return what multiplies the numbers of a layout, None where actions are not described, `->(A,n)`."""
-    return None if spec.described is None else np.repeat(spec.described.profiles, len(units.names), 1)
+    if spec.described is None or _is_many(spec, units):
+        return None
+    return np.repeat(spec.described.profiles, len(units.names), 1)
+
+
+def size_of(spec: Spec, units: Units) -> Size:
+    """Return the number of features of a candidate, or the size of its row, as for `Settings.build`.
+
+    Where actions are described and there are many, rows are those of the case, and `advised` reads them.
+    """
+    if units.packing is not None:
+        return units.packing.size
+    return CaseRows(len(units.names)) if _is_many(spec, units) else int(layout(spec, units).shape[1])
+
+
+def _is_many(spec: Spec, units: Units) -> bool:
+    described = spec.described if spec.settings.model == "advised" else None
+    return described is not None and described.is_many(len(units.names))
 
 
 def _groups(

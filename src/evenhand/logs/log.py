@@ -12,14 +12,14 @@ import numpy as np
 
 from evenhand.core import texts
 from evenhand.core.errors import InvalidInput
-from evenhand.core.row_pairs import Packed
+from evenhand.core.row_pairs import Size
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, Texts
 from evenhand.environments.logged import Logged
 from evenhand.logs.bad_rows import BadRows
 from evenhand.logs.checks.repeats import is_owner
 from evenhand.logs.columns import Columns
-from evenhand.logs.encoding import Encoded, encode
+from evenhand.logs.encoding import Encoded, encode, size_of
 from evenhand.logs.problem_file import Stated, read_spec, stated_name
 from evenhand.logs.sources import Given, Table, table_of
 from evenhand.logs.spec import Spec
@@ -79,10 +79,9 @@ class Log:
         return [*self.encoded.notes, *told]
 
     @property
-    def n_features(self) -> int | Packed:
+    def n_features(self) -> Size:
         """The number of features of a candidate, or the size of its packed row, as for `Settings.build`."""
-        size = self.encoded.coding.size
-        return size if isinstance(size, Packed) else int(self.encoded.layout.shape[1])
+        return size_of(self.spec, self.encoded.coding)
 
     def __len__(self) -> int:
         """The number of usable rows."""
@@ -214,7 +213,7 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
         problem=problem,
         units=encoded.units[:],
         layout=encoded.layout,
-        numbered=encoded.coding.packing is not None,
+        numbered=not isinstance(size_of(encoded.spec, encoded.coding), int),
         actions=encoded.actions,
         propensities=encoded.propensities,
         outcomes=encoded.outcomes,

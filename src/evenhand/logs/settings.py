@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.core.arguments import arguments, build, is_writable, kinds, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest, exports, samples, snake, unknown_key
-from evenhand.core.row_pairs import Packed
+from evenhand.core.row_pairs import CaseRows, Packed, Size
 from evenhand.models import Fixed, PerAction, Stacked, Width, advised
 from evenhand.models.base import Model, refuse_dense
 from evenhand.objectives import Linear
@@ -133,12 +133,12 @@ class Settings:
     def model_part(self) -> Any:
         return models()[self.model]
 
-    def build(self, problem: Problem, n_features: int | Packed, model: Model | None = None) -> Policy:
+    def build(self, problem: Problem, n_features: Size, model: Model | None = None) -> Policy:
         """Build the policy; its budgets are hard unless the file states otherwise.
 
         Args:
             problem: to decide.
-            n_features: of every candidate, or the size of its packed row, which the number of its action precedes.
+            n_features: of every candidate, or the size of its row, which the number of its action precedes.
             model: in place of the file's.
 
         Raises:
@@ -157,13 +157,13 @@ class Settings:
         found: Policy = build(self.recipe, "policy", hard | dict(self.arguments), given)
         return found
 
-    def build_model(self, problem: Problem, n_features: int | Packed) -> Model:
+    def build_model(self, problem: Problem, n_features: Size) -> Model:
         """Build the model of all learned outcomes: one per outcome if it predicts only one or its width is a number.
 
         Raises:
             InvalidInput: an argument has the wrong type or is out of its range, or the model cannot predict an outcome.
         """
-        if self.model == "advised":
+        if self.model == "advised" or isinstance(n_features, CaseRows):
             made = advised(problem, n_features)
             return _by_action(made, problem) if isinstance(n_features, Packed) else made
         packed = n_features if isinstance(n_features, Packed) else None
@@ -210,12 +210,14 @@ def writable(part: Any, given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(n for n, a in arguments(part).items() if n not in given and is_writable(a.hint))
 
 
-def width(n_features: int | Packed) -> int:
-    """Return how many numbers a candidate has; the number of its action precedes a packed row."""
+def width(n_features: Size) -> int:
+    """Return how many numbers a candidate has; the number of its action precedes a row with a size."""
+    if isinstance(n_features, CaseRows):
+        return 1 + n_features.numbers
     return 1 + 2 * n_features.pairs if isinstance(n_features, Packed) else n_features
 
 
-def systems(problem: Problem, settings: Settings, n_features: int | Packed) -> list[Policy]:
+def systems(problem: Problem, settings: Settings, n_features: Size) -> list[Policy]:
     """Build the policy under test, and then the policies to compare it with; `n_features` as for `Settings.build`.
 
     Raises:
@@ -228,7 +230,7 @@ def systems(problem: Problem, settings: Settings, n_features: int | Packed) -> l
     return [*_tested(problem, settings, n_features), uniform(problem, width(n_features))]
 
 
-def _tested(problem: Problem, settings: Settings, n_features: int | Packed) -> Iterator[Policy]:
+def _tested(problem: Problem, settings: Settings, n_features: Size) -> Iterator[Policy]:
     if settings.name == BLIND:
         return
     others = [c for c in problem.subject_to if c not in problem.spending]
@@ -242,7 +244,7 @@ def _tested(problem: Problem, settings: Settings, n_features: int | Packed) -> I
     yield replace(_unconstrained(replace(problem, subject_to=()), settings, n_features), name="no constraints")
 
 
-def _unconstrained(problem: Problem, settings: Settings, n_features: int | Packed) -> Policy:
+def _unconstrained(problem: Problem, settings: Settings, n_features: Size) -> Policy:
     """Build the recipe for a problem without constraints; if it refuses, use `ucb` after the same warm-up instead."""
     try:
         return settings.build(problem, n_features)

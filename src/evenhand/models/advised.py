@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from evenhand.core.row_pairs import Packed
+from evenhand.core.row_pairs import CaseRows, Packed, Size
 from evenhand.core.validate import whole
 from evenhand.models.base import Model
 from evenhand.models.bayesian_logistic import BayesianLogistic
@@ -13,13 +13,14 @@ from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.diagonal.logistic import DiagonalLogistic
 from evenhand.models.diagonal.posterior import WIDE, is_wide
 from evenhand.models.diagonal.ridge import DiagonalRidge
+from evenhand.models.own_parts import OwnParts
 from evenhand.models.per_action import PerAction
 from evenhand.models.stacked import Stacked
 from evenhand.models.tabular import NullModel
 from evenhand.problem.problem import Problem
 
 
-def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
+def advised(problem: Problem, n_features: Size | None = None) -> Model:
     """Choose a Bayesian model for the learned outcomes of a problem, and the features that it reads.
 
     =============================  ===================================================================
@@ -32,6 +33,7 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     features                       of the model
     named by the problem           own coefficients per action: `PerAction` of each
     described actions              shared, and own ones: a `BayesianRidge` of both (`problem.Actions`)
+    many of them                   `OwnParts`, where both are more than 1,000
     not named                      none: one per action, which is 1 for that action and 0 for others
     `n_features`                   as many per candidate, which the caller makes, with shared coefficients
     many levels, or very many      `DiagonalLogistic` and `DiagonalRidge` in place of the first two: packed rows, more
@@ -40,7 +42,7 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
 
     Args:
         problem: whose outcomes are to be predicted.
-        n_features: how many numbers describe a candidate where the caller makes them, or the size of packed rows; by
+        n_features: how many numbers describe a candidate where the caller makes them, or the size of other rows; by
             default `Policy.encode` makes them.
 
     Raises:
@@ -52,6 +54,13 @@ def advised(problem: Problem, n_features: int | Packed | None = None) -> Model:
     >>> advised(mail) == PerAction(inner=BayesianLogistic(n_features=2), actions=2)
     True
     """
+    table, learned = problem.described, len(problem.learned)
+    if n_features is None and table is not None and table.is_many(problem.n_features):
+        n_features = CaseRows(problem.n_features) if learned else problem.n_features
+    if isinstance(n_features, CaseRows):
+        if table is None or not learned:
+            return NullModel(n_features=1 + n_features.numbers, n_outcomes=learned)
+        return OwnParts.of(table, n_features.numbers, learned)
     by_action = bool(problem.features) and not problem.n_described and n_features is None
     packed = problem.packed if by_action else None
     if isinstance(n_features, Packed):

@@ -141,6 +141,14 @@ def _wrong_action(x: Floats, seen: Bools, actions: int) -> tuple[int, int]:
     return -1, -1
 
 
+def refuse_actions(x: Floats, seen: Bools, actions: int) -> None:
+    """Refuse candidates with an outcome that lead with an index that no action has, `(C,1+n),(C,M)->`."""
+    r, c = _wrong_action(x, seen, actions)
+    if r >= 0:
+        expected = f"the index of an action, a whole number from 0 to {actions - 1}"
+        raise InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])
+
+
 @kernel
 def _spread(x: Floats, w: Floats, seen: Bools, actions: int) -> tuple[Ints, Floats, Floats]:
     """The place of every candidate among those of its action, and features and prices by action.
@@ -325,7 +333,7 @@ class PerAction(Wraps):
 
     def value(self, state: Any, x: Floats, w: Floats, u: Floats) -> Worth:
         """Compute the worth by the coefficients of actions, `(C,1+n),(K,1|C,M),(draws)->(K,C),(K,C)`."""
-        self._refuse(x, EVERYWHERE)
+        refuse_actions(x, EVERYWHERE, self.actions)
         if self._divides:
             return self.inner.value(state, x, w, u)
         places, z, prices = _spread(x, w, EVERYWHERE, self.actions)
@@ -334,7 +342,7 @@ class PerAction(Wraps):
 
     def update(self, state: Any, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Update the coefficients of every action by its own plays, `(P,1+n),(P,M),(P,M),(K,1|P,M)`."""
-        self._refuse(x, seen)
+        refuse_actions(x, seen, self.actions)
         if self._divides:
             self.inner.update(state, x, y, seen, w, lesson)
             return
@@ -387,9 +395,3 @@ class PerAction(Wraps):
         """Return the luck of every action, for a number of candidates at most, `(draws)->(R A, inner draws)`."""
         own = u.reshape(len(u) * self.actions, u.shape[1] // self.actions)
         return np.ascontiguousarray(own[:, : self.inner.draws(most)]) if u.shape[1] else own
-
-    def _refuse(self, x: Floats, seen: Bools) -> None:
-        r, c = _wrong_action(x, seen, self.actions)
-        if r >= 0:
-            expected = f"the index of an action, a whole number from 0 to {self.actions - 1}"
-            raise InvalidInput(f"features[{r}, {c}, 0]", expected, x[r, c, 0])

@@ -243,9 +243,9 @@ def _enter(rounds: Floats, cases: int, contexts: tuple[Floats, Floats, Ints, Boo
                     break
             if found:
                 continue
-            while kept[r] == room:
+            while kept[r] >= room:  # it is less where actions were appended
                 before, left = 0, 0
-                for s in range(room):
+                for s in range(kept[r]):
                     count = int(weight[r, s])
                     stays = (before + count + 1) // 2 - (before + 1) // 2  # keep every other case, in order
                     before += count

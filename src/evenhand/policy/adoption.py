@@ -20,7 +20,7 @@ from evenhand.models.base import ROUND, Model, by_action, weighs
 from evenhand.models.per_action import narrow, resize, take_over
 from evenhand.planning.growth import Appended
 from evenhand.policy import checks, entries, outcome_names, saving
-from evenhand.policy.cases import StatedCase, Table, rows_of, value_of
+from evenhand.policy.cases import StatedCase, Table, profiles_of, rows_of, value_of
 from evenhand.policy.loop import Assembly
 from evenhand.policy.marked_arrays import Zeros
 from evenhand.policy.outcome_names import wrong_lesson
@@ -98,7 +98,7 @@ def grow(new: PolicyInterface, old: PolicyInterface, fresh: PolicyState, state: 
         before=before,
         numbered=by_action(new.model) is not None,
         blocks=new.model.n_features != old.model.n_features,
-        profiles=None if problem.described is None else problem.described.profiles,
+        profiles=profiles_of(problem, new.model),
         reads=new.model.n_features > 0,
         known=problem.declared[before:],
         divided=problem.by_action if problem.groups else np.zeros(0, bool),
@@ -280,14 +280,14 @@ def refuse_weight(model: Model, weight: float) -> None:
 
 def _check(ask: Questions, context: Context, n_replicas: int, action: object, outcomes: outcome_names.Named) -> _Lesson:
     problem, model = ask.problem, ask.model
-    if not isinstance(action, str) or action not in problem.actions:
+    if not isinstance(action, str) or action not in problem.places:
         raise InvalidInput(
             "action", f"one of {problem.actions}", f"{value_text(action)}{suggestion(str(action), problem.actions)}"
         )
     y, observed, _ = outcome_names.outcomes(problem, 1, outcomes)
     if context.time is None and problem.until is not None:  # models do not read it, and a log is older than the start
         context = context._replace(time=np.zeros(1))
-    context, place = checks.context(context, n_replicas, model.n_features, problem), problem.actions.index(action)
+    context, place = checks.context(context, n_replicas, model.n_features, problem), problem.places[action]
     wrong = wrong_lesson(y[0, 0], observed[0, 0], place, problem)
     if wrong is not None:
         raise wrong

@@ -51,10 +51,10 @@ def offer_mask(problem: Problem, offered: Collection[str] | None) -> Bools:
         return np.ones((1, len(problem.actions)), bool)
     if isinstance(offered, str) or not isinstance(offered, Iterable):
         raise InvalidInput("offered", "a collection of actions", repr(offered))
-    offered = tuple(offered)
+    mask = np.zeros((1, len(problem.actions)), bool)
     for action in offered:
-        _check_action(problem, "offered", action)
-    return np.array([[action in offered for action in problem.actions]])
+        mask[0, _place(problem, "offered", action)] = True
+    return mask
 
 
 def has_duplicates(offered: object) -> bool:
@@ -93,10 +93,12 @@ def known_outcomes(
             expected = f"one of the known outcomes {list(problem.known)}"
             raise InvalidInput("known", expected, f"{name!r}{suggestion(name, problem.known)}")
         column = problem.known.index(name)
-        each = values if isinstance(values, Mapping) else dict.fromkeys(problem.actions, values)
-        for action, value in each.items():
-            _check_action(problem, f"known: {name}", action)
-            z[0, problem.actions.index(action), column] = number(f"known: {name}", value, "a finite number")
+        if not isinstance(values, Mapping):
+            z[0, :, column] = number(f"known: {name}", values, "a finite number")
+            continue
+        for action, value in values.items():
+            place = _place(problem, f"known: {name}", action)
+            z[0, place, column] = number(f"known: {name}", value, "a finite number")
     return z
 
 
@@ -108,10 +110,12 @@ def group_of(problem: Problem, grouping: str, value: object) -> int:
     return problem.columns.index((grouping, value))
 
 
-def _check_action(problem: Problem, field: str, action: object) -> None:
-    if action not in problem.actions:
+def _place(problem: Problem, field: str, action: object) -> int:
+    place = problem.places.get(action) if isinstance(action, str) else None
+    if place is None:
         guess = suggestion(action, problem.actions)
         raise InvalidInput(field, f"one of the actions {problem.actions}", f"{action!r}{guess}")
+    return place
 
 
 def value_of(case: Mapping[str, object], name: str) -> object:

@@ -24,8 +24,9 @@ class Withdraws(Protocol):
 
 def check_withdrawn(problem: Withdraws) -> None:
     """Refuse withdrawn actions that the problem does not have, and a problem without remaining actions."""
+    names = set(problem.actions)
     for action in problem.withdrawn:
-        if action not in problem.actions:
+        if action not in names:
             got = f"{action}{suggestion(action, problem.actions)}"
             raise InvalidInput("withdrawn", f"some of the actions {problem.actions}", got)
     if set(problem.withdrawn) == set(problem.actions):
@@ -34,7 +35,8 @@ def check_withdrawn(problem: Withdraws) -> None:
 
 def present(problem: Withdraws) -> Bools | None:
     """Return a mask of the actions that may still be played, None if that is all of them, `->(A)`."""
-    return np.array([a not in problem.withdrawn for a in problem.actions]) if problem.withdrawn else None
+    gone = set(problem.withdrawn)
+    return np.array([a not in gone for a in problem.actions]) if gone else None
 
 
 def refuse_return(old: Withdraws, new: Withdraws, field: str) -> None:

@@ -18,6 +18,7 @@ from evenhand.problem.hashes import is_hashed
 
 NAME = "action"  # the column of a table that has the names
 OWN = 0.25
+MANY = 1000  # coefficients above which covariances are kept of shared ones alone
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Actions:
         if len(set(names)) < len(names):
             raise InvalidInput("Actions.features", "columns that differ from each other", names)
         positive("Actions.own", self.own)
-        self.profiles  # noqa: B018, refuses what a feature cannot have
+        self.shared  # noqa: B018, refuses what a feature cannot have
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,6 +115,23 @@ class Actions:
     @cached_property
     def profiles(self) -> Floats:
         """The numbers p_a by which those of a case are multiplied, `->(A,1+d+A)`."""
+        return np.concatenate([self.shared, self.own * np.eye(len(self.rows))], 1)
+
+    @property
+    def width(self) -> int:
+        """How many numbers p_a has, 1+d+A."""
+        return int(self.shared.shape[1]) + len(self.rows)
+
+    def is_many(self, numbers: int) -> bool:
+        """Return whether models of cases of n numbers have more than 1,000 coefficients, n (1 + d + A).
+
+        By default they are `OwnParts` then, which read the number of an action and its case.
+        """
+        return numbers * self.width > MANY
+
+    @cached_property
+    def shared(self) -> Floats:
+        """The numbers of p_a whose coefficients are shared, `->(A,1+d)`."""
         sizes = tuple(len(f.units) for f in self.features)
         described = []
         for action, row in self.rows.items():
@@ -122,7 +140,7 @@ class Actions:
                 described.append(encode(self.features, sizes, values))
             except InvalidInput as error:
                 raise error.at(f"Actions.rows: {action!r}") from None
-        return np.concatenate([np.array(described), self.own * np.eye(len(self.rows))], 1)
+        return np.array(described)
 
 
 class Describes(Protocol):
@@ -158,8 +176,7 @@ def refuse_other_descriptions(old: Describes, new: Describes, field: str) -> Non
     if before.features != now.features or before.own != now.own:
         expected = f"the features {before.features} and own={before.own:g}, as in the state"
         raise InvalidInput(f"{field}: problem.described", expected, f"{now.features} and own={now.own:g}")
-    count, width = before.profiles.shape
-    same = (before.profiles == now.profiles[:count, :width]).all(1)
+    same = (before.shared == now.shared[: len(before.rows)]).all(1)
     if not same.all():
         name = before.names[int(same.argmin())]
         expected = f"the row of {name!r} as in the state (append an action for what changed, and withdraw this one)"

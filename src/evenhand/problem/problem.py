@@ -199,7 +199,7 @@ class Problem:
     @cached_property
     def n_described(self) -> int:
         """The number of numbers that describe an action in a case, 0 where actions have names alone."""
-        return 0 if self.described is None else self.n_features * self.described.profiles.shape[1]
+        return 0 if self.described is None else self.n_features * self.described.width
 
     @cached_property
     def noisy(self) -> tuple[str, ...]:
@@ -334,6 +334,11 @@ class Problem:
     @cached_property
     def _groupings(self) -> dict[str, int]:
         return {g.name: i for i, g in enumerate(self.groups)}
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each action."""
+        return {name: i for i, name in enumerate(self.actions)}
 
     @cached_property
     def _places(self) -> dict[str, int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import snake
-from evenhand.core.row_pairs import Packed
+from evenhand.core.row_pairs import Packed, Size
 from evenhand.core.signatures import value_text
 from evenhand.logs.settings import Settings, width
 from evenhand.models import Sklearn
@@ -29,7 +29,7 @@ KINDS = (
 )
 Own = Annotated[Any, KINDS]
 # Of the problem, of what its file says of policies, and of n, or the size of packed rows.
-Maker = Callable[[Problem, Settings, int | Packed], Policy]
+Maker = Callable[[Problem, Settings, Size], Policy]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def check_name(own: Policy, others: Sequence[str]) -> Policy:
     return own
 
 
-def _recipe_of(model: Sklearn, problem: Problem, settings: Settings, n_features: int | Packed) -> Policy:
+def _recipe_of(model: Sklearn, problem: Problem, settings: Settings, n_features: Size) -> Policy:
     if isinstance(n_features, Packed):
         refuse_dense(model, "policy")
     own = replace(model, n_features=width(n_features), n_outcomes=len(problem.learned))

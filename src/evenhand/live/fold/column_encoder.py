@@ -13,7 +13,6 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import suggestion
-from evenhand.core.row_pairs import Packed
 from evenhand.core.signatures import value_text
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, wrong
@@ -22,7 +21,7 @@ from evenhand.live.fold.lease import Lease
 from evenhand.live.log.events import Conflict
 from evenhand.logs.bad_rows import marked
 from evenhand.logs.columns import Names
-from evenhand.logs.encoding import layout, scales_of
+from evenhand.logs.encoding import layout, scales_of, size_of
 from evenhand.logs.keys import OF_LOG
 from evenhand.logs.log import read_rows
 from evenhand.logs.problem_file import parse, text_of
@@ -227,8 +226,8 @@ class ColumnEncoder:
         return self._of_actions(np.append(units, 0.0)[self.layout][None])  # index -1 reads the appended 0
 
     def _of_actions(self, x: Floats) -> Floats:
-        """Write the number of each action before its packed row, or multiply by its profile, `(A,n)->(A,n)`."""
-        if self.units.packing is not None:
+        """Write the number of each action before the row of its case, or multiply by its profile, `(A,n)->(A,n)`."""
+        if self._numbered:
             x[:, :, 0] = np.arange(x.shape[1])
         return x if self.scales is None else x * self.scales
 
@@ -236,6 +235,10 @@ class ColumnEncoder:
     def layout(self) -> Ints:
         """The index of the case's number that is each feature of each action, -1 for a feature of 0, `->(A,n)`."""
         return layout(self.spec, self.units)
+
+    @cached_property
+    def _numbered(self) -> bool:
+        return not isinstance(size_of(self.spec, self.units), int)
 
     @cached_property
     def scales(self) -> Floats | None:
@@ -414,9 +417,7 @@ def _build(
 def _policy_of(coded: ColumnEncoder) -> FilePolicy:
     """Return the policy of an encoder's problem, whose groups are then those of the policy's problem."""
     settings = coded.spec.settings.without_warmup() if coded.taught else coded.spec.settings
-    size = coded.units.size
-    size = size if isinstance(size, Packed) else int(coded.layout.shape[1])
-    policy = systems(coded.problem, settings, size)[0]
+    policy = systems(coded.problem, settings, size_of(coded.spec, coded.units))[0]
     if coded.lease is not None:
         coded.lease.check(policy)
     return FilePolicy(policy, replace(coded, problem=policy.problem))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,9 +16,10 @@ from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative
 from evenhand.models._shared import check_binary, logistic_parts, optimism
-from evenhand.models.base import ROUND, ColumnGain, Lesson, Note, WithoutLuck, Worth
+from evenhand.models.base import ROUND, ColumnGain, Gain, Lesson, Note, WithoutLuck, Worth
 from evenhand.models.bayesian_logistic import BELIEVED
-from evenhand.models.diagonal import posterior
+from evenhand.models.diagonal import block as joint, posterior
+from evenhand.models.diagonal.block import Block, absorb_block, adopt, renew
 from evenhand.models.diagonal.posterior import (
     Cells,
     DiagonalState,
@@ -25,9 +27,12 @@ from evenhand.models.diagonal.posterior import (
     check_rows,
     directions,
     first_best,
+    move_to,
     open_directions,
     penalty,
+    place_of,
     predict,
+    square_of,
     width,
 )
 from evenhand.models.prior import Prior
@@ -45,20 +50,20 @@ def _value(known: Known, cells: Cells, ends: Floats, scale: float, w: Floats) ->
     mean = np.zeros((w.shape[0], w.shape[1], cells.z.shape[1]))
     bonus = np.zeros((w.shape[0], w.shape[1], cells.z.shape[1]))
     k, each = cells.z.shape[2], w.shape[2] > 1
-    precision, odds = np.empty(k), np.empty(1)
+    precision, odds, gain = np.empty(k), np.empty(1), np.empty(cells.inner.z.shape[2])
     for r in range(len(cells.z)):
         more = future_observations(known.seen[r], known.rounds[r], known.taught[r], known.horizon[r], known.ahead[r])
         n, f = directions(known.touched[r], known.novel[r], more), known.factor[r]
         for a in range(cells.z.shape[1]):
             z, own = cells.z[r, a], a if each else 0
-            square = dot(z, z)
+            square = square_of(cells, r, a)
             if not square > FAINT:
                 continue
             rho = penalty(known.chosen[r], known.size[r], known.seen[r], square)
-            total = predict(f, cells, (r, a), rho, precision, odds)
+            total, apart = predict(f, cells, (r, a), rho, precision, odds, gain, -1)
             center = sigmoid(odds[0])
             curve = center * (1.0 - center)
-            variance = curve * width(z, precision, cells.expected[r, a], total, curve)
+            variance = curve * width(z, precision, cells.expected[r, a], (total, apart), curve)
             some = affordable(more, n, known.affordable, (r, a, cells.z.shape[1]))
             half = scale * math.sqrt(curve) * reach(variance, some, n)
             for j in range(w.shape[1]):
@@ -91,21 +96,25 @@ def _learn(
     """Learn one play per replica, `(1,k),(G),(R,G),(1,1),(1,1)->(1,k),(1,k,1)`; returns what sums grow by."""
     k = cells.z.shape[2]
     information, moment = np.zeros((len(y), 1, k)), np.zeros((len(y), 1, k, 1))
-    precision, odds = np.empty(k), np.empty(1)
+    precision, odds, gain = np.empty(k), np.empty(1), np.empty(cells.inner.z.shape[2])
+    slopes = np.empty(1)
     for r in range(len(y)):
         z, f = cells.z[r, 0], known.factor[r]
-        square = dot(z, z)
+        square = square_of(cells, r, 0)
         if not (seen[r, 0, 0] and square > FAINT):
             continue
         known.seen[r] += weight
         known.size[r] += weight * square
+        own = place_of(scales, known.chosen[r])
+        if renew(cells.inner.sums, scales, r, known.size[r] / known.seen[r], known.seen[r], f):
+            adopt(cells.inner.sums, own, r, f)
         for g in range(len(scales)):
             rho = penalty(scales[g], known.size[r], known.seen[r], square)
-            total = predict(f, cells, (r, 0), rho, precision, odds)
+            total, _ = predict(f, cells, (r, 0), rho, precision, odds, gain, g)
             u = odds[0] / math.sqrt(1.0 + _MODERATE * total)
             losses[r, g] += weight * (max(u, 0.0) + math.log1p(math.exp(-abs(u))) - y[r, 0, 0] * u)
         rho, new = penalty(known.chosen[r], known.size[r], known.seen[r], square), 0.0
-        total = predict(f, cells, (r, 0), rho, precision, odds)
+        total, apart = predict(f, cells, (r, 0), rho, precision, odds, gain, own)
         p = sigmoid(log_odds_after(odds[0], total, y[r, 0, 0], weight))
         curve, slope = weight * (p * (1.0 - p)), weight * (y[r, 0, 0] - p)
         for i in range(k):
@@ -115,18 +124,20 @@ def _learn(
                 information[r, 0, i] = more / f
                 off = f * cells.moment[r, 0, i, 0] / precision[i]
                 moment[r, 0, i, 0] = (more * off + (precision[i] + more) * (z[i] * slope / precision[i])) / f
-        open_directions(known, r, new, weight)
+        slopes[0] = slope
+        new += absorb_block(cells.inner, r, own, curve, apart, slopes, gain, f)
+        open_directions(known, cells.inner.sums, r, new, apart, weight)
     return information, moment
 
 
 @kernel
-def _choose(known: Known, scales: Floats, doubts: Floats, losses: Floats) -> None:
+def _choose(known: Known, block: Block, scales: Floats, doubts: Floats, losses: Floats) -> None:
     """Choose the penalty of every replica by its evidence, in place."""
     evidence = np.empty(len(scales))
     for r in range(len(losses)):
         for g in range(len(scales)):
             evidence[g] = doubts[g] - losses[r, g]
-        known.chosen[r] = scales[first_best(evidence)]
+        move_to(known, scales, block, r, first_best(evidence))
 
 
 @named("X5", source="evenhand's own: assumed density filtering (Opper 1998), diagonal as in Graepel et al. 2010")
@@ -143,6 +154,7 @@ class DiagonalLogistic(WithoutLuck):
         packed: the size of packed rows (`core.row_pairs`), which a candidate then consists of; None for ordinary ones.
         prior: as for `BayesianLogistic`, of the columns.
         scale: of the bonus, at least 0; 0 is greedy.
+        block: the number of first columns whose covariances are known (`block`).
 
     >>> model = DiagonalLogistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
@@ -157,12 +169,13 @@ class DiagonalLogistic(WithoutLuck):
     packed: Packed | None = None
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
+    block: int = field(default=0, metadata={"new": True})
     weighs: ClassVar[bool] = True
     fades: ClassVar[bool] = True
     explains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_features", check_rows("DiagonalLogistic", self.n_features, self.packed))
+        object.__setattr__(self, "n_features", check_rows("DiagonalLogistic", self.n_features, self.packed, self.block))
         nonnegative("DiagonalLogistic.scale", self.scale)
 
     @property
@@ -177,7 +190,8 @@ class DiagonalLogistic(WithoutLuck):
 
     def of_features(self, features: int) -> DiagonalLogistic:
         """Return the same model of the first so many features; refuse for packed rows, which have them all."""
-        return replace(self, n_features=features, prior=self.prior.of_features(features))
+        own = min(self.block, features)
+        return replace(self, n_features=features, prior=self.prior.of_features(features), block=own)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> DiagonalState:
         """Return the state before any data, `(1),(1)->state`; the outcome's range must lie within [0, 1]."""
@@ -188,7 +202,7 @@ class DiagonalLogistic(WithoutLuck):
         check_binary("DiagonalLogistic", low, high)
         believed = self.prior.variance(1, np.full(1, BELIEVED)).item()
         sizes, columns = (n_replicas, actions, horizon), posterior.columns_of(self.n_features, self.packed)
-        return posterior.start(columns, (low, high), np.ones(1), (self.prior, BELIEVED, believed), sizes)
+        return posterior.start(columns, (low, high), np.ones(1), (self.prior, BELIEVED, believed), sizes, self.block)
 
     def value(self, state: DiagonalState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Cost: O(k) per candidate of k features."""
@@ -204,21 +218,29 @@ class DiagonalLogistic(WithoutLuck):
             told = np.ascontiguousarray(y[:, own]), np.ascontiguousarray(seen[:, own])
             posterior.add(s, cells, *_learn(known, cells, s.scales, s.losses, *told, weight))
         posterior.count_rounds(s, seen, lesson)
-        _choose(known, s.scales, s.doubts, s.losses)
+        _choose(known, joint.arrays(s.block), s.scales, s.doubts, s.losses)
 
-    def gains(self, state: DiagonalState, x: Floats) -> Iterator[ColumnGain]:
-        yield posterior.gain(state, x, self.n_features, self.packed)
+    def gains(self, state: DiagonalState, x: Floats) -> Iterator[Gain | ColumnGain]:
+        yield from posterior.gains(state, x, (self.n_features, self.packed), partial(_curvature, state))
 
     def fade(self, state: DiagonalState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and choose the penalty again, `(),()->`."""
         if posterior.fade(state, keep, ahead):
-            _choose(posterior.known(state), state.scales, state.doubts, state.losses)
+            _choose(posterior.known(state), joint.arrays(state.block), state.scales, state.doubts, state.losses)
 
     def notes(self, state: DiagonalState, replica: int) -> tuple[Note, ...]:
         return (posterior.note(state, replica),)
 
     def contributions(self, state: DiagonalState, x: Floats, w: Floats) -> Floats:
         return posterior.contributions(state, x, w, (self.n_features, self.packed), _attribute)
+
+
+def _curvature(state: DiagonalState, z: Floats) -> Floats:
+    """The block's curvature at a mean, `(R A,b)->(R A)`."""
+    assert state.block is not None
+    theta = state.block.theta + state.origin[:, : z.shape[1]]
+    centers = np.array([sigmoid(dot(own, t)) for own, t in zip(z, theta[:, :, 0], strict=True)])
+    return posterior.given(state, centers * (1.0 - centers))
 
 
 def _attribute(theta: Floats, x: Floats, w: Floats) -> Floats:

@@ -11,6 +11,8 @@ would learn as if all others were known. The penalty rho is in no sum, so that i
 columns, and so can the factor by which sums have faded. Where features of different cases do not overlap, all of this
 is the exact posterior.
 
+Of the first columns covariances may be known: they are a block (`models.diagonal.block`), whose variance is in S.
+
 The penalty is one of a few multiples of the mean square of features, by its evidence: the product of the densities with
 which each outcome was predicted, before it was learned, at that penalty.
 """
@@ -28,9 +30,12 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.models.base import AFFORDABLE, AHEAD, ZEROS, ColumnGain, Lesson, Note
+from evenhand.models.base import AFFORDABLE, AHEAD, ZEROS, ColumnGain, Gain, Lesson, Note
+from evenhand.models.diagonal import block as joint
+from evenhand.models.diagonal.block import Block, BlockState, Inner, adopt, look, renew
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import LEAST, STRONG
+from evenhand.numerics.precision import dot
 from evenhand.problem.problem import Problem
 
 WIDE = 1000  # numbers of a case above which the models that users get by default keep no covariances
@@ -70,6 +75,7 @@ class DiagonalState:
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) in which outcomes are stated
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+    block: BlockState | None  # the first columns, whose entries above are 0; None without a block
 
 
 class Known(NamedTuple):
@@ -100,6 +106,7 @@ class Cells(NamedTuple):
     moment: Floats  # (R, C, k, M)
     origin: Floats  # (R, C, k, M), or (R, C, 1, M)
     expected: Floats  # (R, C, k), or (R, C, 0) where nothing is on its way
+    inner: Inner
 
 
 def known(s: DiagonalState) -> Known:
@@ -121,11 +128,16 @@ def is_wide(problem: Problem) -> bool:
 def note(s: DiagonalState, replica: int) -> Note:
     """Say what the model is, and how many coefficients have data."""
     count = s.information.size // len(s.factor)
-    return Note(f"each coefficient by itself, without covariances: {s.touched[replica]:,.0f} of {count:,} have data")
+    own = f" beside the first {s.block.gram.shape[1]}" if s.block else ""
+    data = f"{s.touched[replica]:,.0f} of {count:,} have data"
+    return Note(f"each coefficient by itself, without covariances{own}: {data}")
 
 
-def check_rows(name: str, n_features: int, packed: Packed | None) -> int:
+def check_rows(name: str, n_features: int, packed: Packed | None, block: int) -> int:
     """Return the number of features of a candidate: those stated, or twice the pairs of packed rows."""
+    validate.whole(f"{name}.block", block, 0)
+    if block > (n_features if packed is None else packed.columns):
+        raise InvalidInput(f"{name}.block", "at most as many columns as there are", block)
     if packed is None:
         validate.whole(f"{name}.n_features", n_features, 1)
         return n_features
@@ -147,6 +159,7 @@ def start(
     units: Floats,
     prior: tuple[Prior, float, float],
     sizes: tuple[int, int, int],
+    block: int,
 ) -> DiagonalState:
     """Return the state before any data.
 
@@ -156,6 +169,7 @@ def start(
         units: in which they are stated, `(M)`.
         prior: the prior, and the variances of means before any data, by default and by the prior.
         sizes: the numbers of replicas and of actions, and the horizon.
+        block: b.
     """
     (n_replicas, actions, horizon), (low, high), m, rows = sizes, ranges, len(units), sizes[0] * sizes[1]
     scales, doubts = _penalties(*prior[1:], m)
@@ -186,6 +200,7 @@ def start(
         ends=np.stack([low, high]) / units,
         units=units,
         horizon=np.full(n_replicas, float(horizon)),
+        block=joint.start(block, rows, n_replicas, m, len(scales)) if block else None,
     )
 
 
@@ -214,10 +229,22 @@ def read(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None
 
 def gather(state: DiagonalState, places: Ints, z: Floats) -> Cells:
     """Look up what is known at some places, for features `(C,k)`."""
+    d, inner = state.information.shape[1], np.zeros((*z.shape[:2], 0))
+    rows = places[:, :, 0] // d
+    if state.block is not None:
+        inner, z = joint.inside(state.block, places % d, z)
+    level = state.origin[:, : max(inner.shape[2], 1)][rows]
+    return cells_of(state, places, z, Inner(inner, rows, level, joint.arrays(state.block)))
+
+
+def cells_of(state: DiagonalState, places: Ints, z: Floats, inner: Inner) -> Cells:
+    """Look up what is known of features outside the block, `(C,k)`."""
     d, m = state.information.shape[1], state.moment.shape[2]
-    own = state.origin.reshape(-1, m)[places] if state.origin.shape[1] > 1 else state.origin[places[:, :, 0] // d]
+    first = places[:, :, 0] // d
+    own = state.origin.reshape(-1, m)[places] if state.origin.shape[1] > 1 else state.origin[first]
     waits = state.expected.reshape(-1)[places] if state.expected.size else np.zeros((*places.shape[:2], 0))
-    return Cells(places, z, state.information.reshape(-1)[places], state.moment.reshape(-1, m)[places], own, waits)
+    some = state.information.reshape(-1)[places], state.moment.reshape(-1, m)[places]
+    return Cells(places, z, *some, own, waits, inner)
 
 
 def locate(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> tuple[Ints, Floats]:
@@ -285,10 +312,26 @@ def count_rounds(state: DiagonalState, seen: Bools, lesson: Lesson) -> None:
         state.taught += size
 
 
-def gain(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> ColumnGain:
-    """Return what plays will add to the sums of squares of their columns, `(P,n)->`."""
-    places, z = locate(state, x, n_features, packed)
-    return ColumnGain(state, state.information.shape, places, z * z)
+def gains(
+    state: DiagonalState, x: Floats, rows: tuple[int, Packed | None], curvature: Callable[[Floats], Floats]
+) -> Iterator[Gain | ColumnGain]:
+    """Yield what plays will add to the block, and to sums of squares by column, `(P,n)->`.
+
+    `rows` is n and the size of packed rows, and `curvature` that of the block at its mean features.
+    """
+    places, z = locate(state, x, *rows)
+    if state.block is not None:
+        inner, z = joint.inside(state.block, places % state.information.shape[1], z)
+        lead = x[:, :, : x.shape[2] - rows[0]]
+        yield Gain(state.block, np.concatenate([lead, inner], 2), curvature, 1.0 / state.chosen.item(0))
+    yield ColumnGain(state, state.information.shape, places, z * z)
+
+
+def given(state: DiagonalState, curve: Floats) -> Floats:
+    """Return curvatures of plays to come, as what is kept apart leaves them to the block, `(R A)->(R A)`."""
+    assert state.block is not None
+    apart = np.repeat(state.block.apart, len(curve) // len(state.block.apart))
+    return curve / (1.0 + curve * apart)
 
 
 def fade(state: DiagonalState, keep: Floats, ahead: Floats) -> bool:
@@ -301,13 +344,32 @@ def fade(state: DiagonalState, keep: Floats, ahead: Floats) -> bool:
             sums[r] *= part
         if s.factor[r] < _SMALL and s.touched[r] > 0.0:
             each = len(s.information) // len(s.factor)
-            for whole_sums in (s.information, s.moment):
+            block = [s.block.gram, s.block.moment] if s.block else []
+            for whole_sums in (s.information, s.moment, *block):
                 whole_sums[r * each : (r + 1) * each] *= s.factor[r]
             s.factor[r] = 1.0
             s.touched[r] *= part > 0.0
+            if s.block is not None:
+                s.block.penalties[r] = 0.0
         elif part == 0.0:
             s.factor[r] = 1.0
+        if s.block is not None:
+            _fade_block(s, s.block, r)
     return some
+
+
+def _fade_block(s: DiagonalState, b: BlockState, r: int) -> None:
+    """Invert the block of a replica again, whose sums have faded."""
+    if s.count[r] > 0.0:
+        block, f = joint.arrays(b), float(s.factor[r])
+        renew(block, s.scales, r, float(s.size[r] / s.count[r]), float(s.count[r]), f)
+        adopt(block, int(np.argmax(s.scales == s.chosen[r])), r, f)
+        return
+    each = len(b.gram) // len(b.penalty)
+    b.inverse[r * each : (r + 1) * each] = 0.0
+    b.theta[r * each : (r + 1) * each] = 0.0
+    for books in (b.penalties, b.penalty, b.fitted, b.apart):
+        books[r] = 0.0
 
 
 def contributions(
@@ -317,14 +379,19 @@ def contributions(
     (n, packed), m = rows, state.moment.shape[2]
     first, z = _first(state, x, n)
     packs = packed is not None
-    cells = gather(state, *(_columns(state, first, z, x.shape[2] - n) if packs else (first + np.arange(n), z)))
-    (replicas, _, k), count = cells.z.shape, np.maximum(state.count, LEAST)
+    places, z = _columns(state, first, z, x.shape[2] - n) if packs else (first + np.arange(n), z)
+    cells = gather(state, places, z)
+    (replicas, _, k), count = z.shape, np.maximum(state.count, LEAST)
     rho = state.chosen * np.where(state.count > 0.0, state.size / count, 1.0)
     f = state.factor[:, None, None]
     off = f[..., None] * cells.moment / (rho[:, None, None] + f * cells.information)[..., None]
+    if state.block is not None:
+        d = state.information.shape[1]
+        own = places % d < state.block.gram.shape[1]
+        off[own] = state.block.theta[places[own] // d, places[own] % d]
     theta = (cells.origin + off).transpose(0, 1, 3, 2).reshape(2 * replicas, m, k)
     which = np.broadcast_to(np.array([[0.0], [1.0]]), (replicas, 2, 1))  # in place of an action: a row of theta each
-    found = attribute(np.ascontiguousarray(theta), np.concatenate([which, cells.z], 2), w)
+    found = attribute(np.ascontiguousarray(theta), np.concatenate([which, z], 2), w)
     out = np.zeros((*found.shape[:2], x.shape[2]))
     out[:, :, slice(x.shape[2] - n + packs, None, 1 + packs)] = found[:, :, 1:]
     return out
@@ -337,11 +404,13 @@ def penalty(scale: float, size: float, count: float, square: float) -> float:
 
 
 @inlined
-def open_directions(known: Known, r: int, new: float, weight: float) -> None:
-    """Count coefficients that an observation was the first to give data to; `novel` is of late more than of old."""
+def open_directions(known: Known, block: Block, r: int, new: float, apart: float, weight: float) -> None:
+    """Count coefficients that an observation was the first to give data to; `novel`, and T, are of late most of all."""
     known.touched[r] += new
     step = min(2.0 * weight / (known.seen[r] + weight), 1.0)
     known.novel[r] += step * (new / weight - known.novel[r])
+    if block.gram.shape[1] > 0:
+        block.apart[r] += step * (apart - block.apart[r])
 
 
 @inlined
@@ -351,10 +420,13 @@ def directions(touched: float, novel: float, more: float) -> int:
 
 
 @inlined
-def predict(f: float, cells: Cells, at: tuple[int, int], rho: float, precision: Floats, center: Floats) -> float:
-    """Fill in the precision of each coefficient and the mean of each outcome, `(k),(M)`; returns S.
+def predict(
+    f: float, cells: Cells, at: tuple[int, int], rho: float, precision: Floats, center: Floats, gain: Floats, g: int
+) -> tuple[float, float]:
+    """Fill in the precision of each coefficient and the mean of each outcome, `(k),(M),(b)`; returns S and T.
 
-    `at` is a replica and a candidate, and f the factor of its sums.
+    T is the part of S without the block. `at` is a replica and a candidate, f the factor of its sums, and g a penalty's
+    place, or -1 for the one that widths are told by; `gain` is filled in as by `block.look`.
     """
     (r, a), total = at, 0.0
     for m in range(len(center)):
@@ -367,24 +439,48 @@ def predict(f: float, cells: Cells, at: tuple[int, int], rho: float, precision: 
             for m in range(len(center)):
                 off = f * cells.moment[r, a, i, m] / precision[i]
                 center[m] += z * (cells.origin[r, a, min(i, cells.origin.shape[2] - 1), m] + off)
-    return total
+    return look(cells.inner, at, g, rho, f, gain, center) + total, total
 
 
 @inlined
-def width(z: Floats, precision: Floats, expected: Floats, total: float, curve: float) -> float:
-    """Compute sum z_j^2 / P_j with plays on their way, `(k),(k),(k),(),()->()`; `total` is S without them.
+def width(z: Floats, precision: Floats, expected: Floats, parts: tuple[float, float], curve: float) -> float:
+    """Compute s^T B^-1 s + sum z_j^2 / P_j with plays on their way, `(k),(k),(k),(2),()->()`; `parts` are S and T.
 
     As of an observation of the candidate itself, the other features' variance counts as noise to each.
     """
+    total, apart = parts
     if len(expected) == 0:
         return total
-    found = 0.0
+    found = max(total - apart, 0.0)
     for i in range(len(z)):
         if z[i] != 0.0:
             own = z[i] * z[i] / precision[i]
             more = curve * expected[i] / (1.0 + curve * max(total - own, 0.0))
             found += z[i] * z[i] / (precision[i] + more)
     return found
+
+
+@inlined
+def square_of(cells: Cells, r: int, a: int) -> float:
+    """Compute |x|^2 of a candidate."""
+    return dot(cells.z[r, a], cells.z[r, a]) + dot(cells.inner.z[r, a], cells.inner.z[r, a])
+
+
+@inlined
+def place_of(scales: Floats, chosen: float) -> int:
+    """The place of the penalty that is chosen."""
+    for g in range(len(scales)):
+        if scales[g] == chosen:
+            return g
+    return 0
+
+
+@inlined
+def move_to(known: Known, scales: Floats, block: Block, r: int, g: int) -> None:
+    """Choose a penalty of a replica by its place, for the block as well."""
+    if known.seen[r] > 0.0 and known.chosen[r] != scales[g]:
+        adopt(block, g, r, known.factor[r])
+    known.chosen[r] = scales[g]
 
 
 @kernel
