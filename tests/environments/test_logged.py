@@ -10,7 +10,8 @@ from evenhand.choices import Random, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Worth
-from evenhand.environments import Arrival, Delayed, Logged
+from evenhand.environments import Delayed, Logged
+from evenhand.environments._cases import Cases, blocks as arm_blocks, means, no_groups
 from evenhand.environments.logged import blocks, order
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, NullModel, Ridge
@@ -136,28 +137,14 @@ class Live:
     n_features: int = 6
 
     def start(self, seed, replicas):
-        return _LiveWorld(self, Luck(seed=seed, replicas=replicas))
+        luck = Luck(seed=seed, replicas=replicas)
 
+        def case(step):
+            u = luck.uniform(Stream.CONTEXT, np.array([step]), 1)
+            x = arm_blocks(u, 3)[:, 1:]
+            return Context(x, np.zeros((1, 3, 0)), no_groups(replicas), np.ones((1, 3), bool))
 
-class _LiveWorld:
-    def __init__(self, live, luck):
-        self._live, self._luck, self.steps, self.counts_idle_steps = live, luck, live.problem.horizon, True
-
-    def context(self, step):
-        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 1)[:, 0]
-        x = np.zeros((len(u), 3, 6))
-        for a in range(3):
-            x[:, a, 2 * a], x[:, a, 2 * a + 1] = 1.0, u
-        return Context(x, np.zeros((1, 3, 0)), np.zeros((len(u), 1, 0), np.int64), np.ones((1, 3), bool))
-
-    def respond(self, step, context, decision):
-        x = context.features[np.arange(len(decision.plays)), decision.plays[:, 0]]
-        luck = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
-        y = luck[:, :, None] < (x @ THETA.ravel())[:, None, None]
-        return decision, [Arrival(step, decision, y.astype(float))]
-
-    def expected(self, context, plays):
-        return None
+        return Cases(self.problem.horizon, luck, case, lambda x, plays: means(x, THETA.reshape(1, 6), plays))
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 import evenhand as eh
 from evenhand.core.luck import Luck, Stream
-from evenhand.environments import Arrival
+from evenhand.environments import _cases
 from evenhand.live import Campaign
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.dashboard.sections import Readings
@@ -111,26 +111,13 @@ class Alike:
     n_features = 2
 
     def start(self, seed, replicas):
-        return AlikeWorld(self.problem, Luck(seed=seed, replicas=replicas))
+        luck, x = Luck(seed=seed, replicas=replicas), np.tile(np.eye(2), (len(replicas), 1, 1))
 
+        def case(step):
+            area = (luck.uniform(Stream.CONTEXT, np.array([step]), 1) > 0.5).astype(np.int64)[:, :, None]
+            return eh.Context(x, self.problem.declared[None], area, np.ones((1, 2), bool))
 
-class AlikeWorld:
-    counts_idle_steps = True
-
-    def __init__(self, problem, luck):
-        self.problem, self.luck, self.steps = problem, luck, problem.horizon
-
-    def context(self, step):
-        area = (self.luck.uniform(Stream.CONTEXT, np.array([step]), 1) > 0.5).astype(np.int64)[:, :, None]
-        return eh.Context(
-            np.tile(np.eye(2), (len(area), 1, 1)), self.problem.declared[None], area, np.ones((1, 2), bool)
-        )
-
-    def respond(self, step, context, decision):
-        return decision, [Arrival(step, decision, np.zeros((*decision.plays.shape, 1)))]
-
-    def expected(self, context, plays):
-        return np.zeros((*plays.shape, 1))
+        return _cases.Cases(self.problem.horizon, luck, case, lambda x, plays: np.zeros((*plays.shape, 1)))
 
 
 def test_the_optimum_of_two_offers_is_the_closed_form():
