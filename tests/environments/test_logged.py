@@ -9,7 +9,7 @@ import pytest
 from evenhand.choices import Random, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Worth
+from evenhand.core.records import Context
 from evenhand.environments import Delayed, Logged
 from evenhand.environments._cases import Cases, blocks as arm_blocks, means, no_groups
 from evenhand.environments.logged import blocks, order
@@ -20,6 +20,7 @@ from evenhand.problem import Budget, Groups, Outcome, Problem, Unit
 from evenhand.recipes import pgd, ucb, uniform
 from evenhand.run import play, simulate
 from evenhand.run.recorder import _CLOCK, _count
+from tests.known import Known
 from tests.malformed.environments import LOG
 
 PROBLEM = Problem(actions=("none", "one", "two"), outcomes=(Outcome("gain"),), maximize="gain", horizon=10**6)
@@ -62,31 +63,10 @@ def uneven(u):
     return np.stack([np.full(len(u), 0.2), 0.8 - two, two], 1)
 
 
-@dataclass(frozen=True)
-class Knows:
-    """A model that holds fixed coefficients and learns nothing."""
-
-    theta: tuple[float, ...]
-
-    n_features = property(lambda self: len(self.theta))
-    n_outcomes = property(lambda self: 1)
-
-    def start(self, replicas, low, high, horizon):
-        return None
-
-    def draws(self, candidates):
-        return 0
-
-    def value(self, state, x, w, u):
-        mean = w[:, :, 0, :1] * (x @ np.array(self.theta))[:, None, :]
-        return Worth(mean, np.zeros_like(mean))
-
-    def update(self, state, x, y, seen, w, lesson=None):
-        pass
-
-
 def fixed(choice, theta=THETA):
-    return Policy(problem=PROBLEM, model=Knows(tuple(theta.ravel())), goals=(reward(PROBLEM),), choice=choice)
+    """A policy that knows coefficients and learns nothing."""
+    known = Known(lambda x: x @ theta.reshape(-1, 1), theta.size)
+    return Policy(problem=PROBLEM, model=known, goals=(reward(PROBLEM),), choice=choice)
 
 
 def quadrature(weights):
