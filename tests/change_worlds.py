@@ -16,6 +16,7 @@ from evenhand.core.types import Floats
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.run import play
 from tests.day_worlds import OFFERS
 from tests.holdouts import Noon, best, policy, shop
 from tests.tables import decimal, head, row
@@ -38,11 +39,7 @@ def means(world: Noon, steps: range, replicas: int) -> Floats:
 def run(policy: Policy, state: PolicyState, world: Noon, steps: range) -> tuple[Floats, Floats, Floats]:
     """Go on with a run: true means and outcomes of the plays, and the plays, `->(T,R,M),(T,R,M),(T,R)`."""
     w, found = world.start(0, state.replicas), []
-    for step in steps:
-        context = w.context(step)
-        decision = policy.act(state, context)
-        _, (arrival,) = w.respond(step, context, decision)
-        policy.learn(state, arrival.decision, arrival.y)
+    for _, context, decision, _, (arrival,) in play(policy, state, w, steps):
         found.append((w.expected(context, decision.plays)[:, 0], arrival.y[:, 0, :2], decision.plays[:, 0]))
     return tuple(np.array(z) for z in zip(*found, strict=True))  # type: ignore[return-value]
 

@@ -11,11 +11,15 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
 from evenhand.environments import Arrival
 from evenhand.environments._cases import blocks, no_groups
+from evenhand.models import BayesianRidge
+from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
+from evenhand.recipes import resolving
+from evenhand.run import Trace, simulate
 from tests.sales import bought
 
 OFFERS = ("nothing", "small", "large", "gift")
@@ -103,6 +107,14 @@ class Days:
     def expected(self, context: Context, plays: np.ndarray) -> Floats:
         mean = np.take_along_axis(self.means(context), np.maximum(plays, 0)[:, :, None], 1)
         return np.where(plays[:, :, None] >= 0, mean, 0.0)
+
+    @property
+    def policy(self) -> Policy:
+        return resolving(self.problem, BayesianRidge(n_features=9, n_outcomes=2))
+
+    def played(self, seed: int, replicas: int) -> Trace:
+        """A run of the policy, with every play."""
+        return simulate(self.policy, self, seed=seed, replicas=replicas, record="all", progress=False)
 
     def best(self, spans: Spans, seed: int, replicas: int) -> Floats:
         """The most sales within spans, by a linear program that knows all cases and means, `->()`."""

@@ -24,7 +24,7 @@ from evenhand.problem.rows import Cases
 from evenhand.recipes import resolving, uniform
 from evenhand.replay.run import replay_log
 from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run.simulation import play, simulate
 from evenhand.testing import check_constraint
 from tests.examples.problems import EVERYTHING
 from tests.live.http_campaign import CASE, SHOP
@@ -326,10 +326,8 @@ def test_its_price_is_explained():
     world = Sales(subject_to=(COST,), horizon=300)
     policy = resolving(world.problem, BayesianRidge(n_features=9, n_outcomes=2))
     state, run = policy.start(), world.start(0, np.arange(1))
-    for t in range(150):
-        context = run.context(t)
-        decision = policy.act(state, context)
-        policy.learn(state, decision, run.respond(t, context, decision)[1][0].y)
+    for _ in play(policy, state, run, range(150)):
+        pass
     context = run.context(150)
     text = policy.explain(state, context, policy.decide(state, context))
     assert "price of dollars - 0.3 sale" in text
