@@ -9,7 +9,7 @@ from evenhand.core.luck import Stream
 from evenhand.problem import Budget, Groups, Parity, Ratio
 from evenhand.run import opt
 from tests import day_worlds
-from tests.tables import decimal, head, row
+from tests.tables import decimal, head, mean_and_worst, row
 
 DAYS, SHARES = 10, {"near": 0.4, "far": 0.6}
 PARITY = Parity("money", by="area", tolerance=0.01)
@@ -81,9 +81,7 @@ def main(replicas: int = 6, length: int = DAYS):
                 best.append(opt(each, seed=seed, replicas=replicas, progress=False).values * len(world.times))
             values, sales = np.concatenate(values), np.concatenate(sold) / np.concatenate(best)
             above = (f"{100 * np.mean(values > z * constraint.limit(1)):.0f} %" for z in (1.0, 1.05))
-            error = sales.std(ddof=1) / np.sqrt(len(sales))
-            reached = f"{decimal(sales.mean())} ± {decimal(error)} ({decimal(sales.min())})"
-            row(name, decimal(values.mean(), 4), decimal(values.max(), 4), *above, reached)
+            row(name, decimal(values.mean(), 4), decimal(values.max(), 4), *above, mean_and_worst(sales))
 
 
 if __name__ == "__main__":

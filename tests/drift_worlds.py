@@ -19,7 +19,7 @@ from evenhand.models import BayesianRidge, Memories, Restarting
 from evenhand.run.simulation import play
 from tests.day_worlds import _program
 from tests.sales import bought
-from tests.tables import decimal, head, row
+from tests.tables import head, mean, row
 
 # By offer and outcome (sale, dollars): the mean for a customer, of a constant and two traits in [0, 1].
 EFFECTS = np.array(
@@ -133,18 +133,13 @@ def main(rate, replicas=6, horizon=8000, names=None):
             assert rate is None or used.max() <= rate + 1e-9
             began = getattr(state.model, "restarts", None)
             shares.append(got)
-            cells.append(error(got) + ("" if began is None else f"; {began.mean():.1f}"))
+            cells.append(mean(got, 4) + ("" if began is None else f"; {began.mean():.1f}"))
         row(name, *cells)
-        differences.append([name, *(error(100.0 * (z / shares[0] - 1.0), 2) for z in shares[1:])])
+        differences.append([name, *(mean(100.0 * (z / shares[0] - 1.0), 2) for z in shares[1:])])
     print()
     head("against forgetting nothing, %", *list(models())[1:])
     for cells in differences:
         row(*cells)
-
-
-def error(x, digits=4):
-    """A mean and its standard error."""
-    return f"{decimal(x.mean(), digits)} ± {decimal(x.std(ddof=1) / np.sqrt(len(x)), digits)}"
 
 
 if __name__ == "__main__":
