@@ -70,6 +70,7 @@ def mean(x: Any, digits: int = 3) -> str:
 def mean_and_worst(x: Any) -> str:
     """The mean of some replicas, its standard error and the worst replica.
 
+    >>> import numpy as np
     >>> mean_and_worst(np.array([0.9, 0.8]))
     '.850 ± .050 (.800)'
     """
