@@ -7,7 +7,7 @@ from evenhand.offline.curves import curve
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.lists.assignments import assign
 from evenhand.offline.lists.table import Assignment
-from evenhand.offline.outcome_models import Logistic, Regressor, RidgeByErrors, cross_fit
+from evenhand.offline.outcome_models import Logistic, Regressor, RidgeByErrors
 from evenhand.offline.plans.fold_plans import FairFrontier
 from evenhand.offline.plans.frontier import Frontier
 from evenhand.offline.saved_policies import Saved, frozen
@@ -36,7 +36,6 @@ __all__ = [
     "Stack",
     "Value",
     "assign",
-    "cross_fit",
     "curve",
     "for_whom",
     "from_bandit_feedback",
