@@ -1,14 +1,13 @@
 """Visitors of three ages are shown one of several ads, or none: clicks per age must lie in a convex set."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Decision
-from evenhand.environments import Arrival
+from evenhand.core.records import Context
+from evenhand.environments._cases import Cases, blocks, means
 from evenhand.objectives import Objective
 from evenhand.problem import Budget, Constraint, Groups, Outcome, Problem
 
@@ -57,37 +56,22 @@ class Ads:
         return np.column_stack([base, rng.uniform(0.0, 0.3, (ADS, 2)), rng.uniform(0.0, 0.2, (ADS, 2))])
 
     def start(self, seed, replicas):
-        return _AdsWorld(self, Luck(seed=seed, replicas=replicas))
+        luck = Luck(seed=seed, replicas=replicas)
 
+        def case(step):
+            u = luck.uniform(Stream.CONTEXT, np.array([step]), 3)
+            age = np.searchsorted(np.cumsum(SHARES)[:2], u[:, 2], side="right")
+            x = blocks(np.column_stack([u[:, :2], age == 0, age == 2]), ADS)
+            return Context(x, self.problem.declared[None], age[:, None, None], np.ones((1, ADS + 1), bool))
 
-class _AdsWorld:
-    counts_idle_steps = True
+        def mean(x, plays):
+            click = means(x, self.theta.reshape(1, -1), plays)
+            if not self.apart:
+                return click
+            young, old = x[:, 1, 3], x[:, 1, 4]
+            return np.concatenate([click, click * np.column_stack([young, 1.0 - young - old, old])[:, None]], 2)
 
-    def __init__(self, ads: Ads, luck: Luck) -> None:
-        self._ads, self._luck, self.steps = ads, luck, ads.horizon
+        def outcomes(step, decision, mean):
+            return (luck.uniform(Stream.OUTCOME, np.array([step]), 1)[:, None] < mean).astype(float)
 
-    def context(self, step: int) -> Context:
-        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 3)
-        age = np.searchsorted(np.cumsum(SHARES)[:2], u[:, 2], side="right")
-        x = np.column_stack([np.ones(len(u)), u[:, :2], age == 0, age == 2])
-        features = np.zeros((len(u), ADS + 1, 5 * ADS))
-        for a in range(ADS):
-            features[:, a + 1, 5 * a : 5 * a + 5] = x
-        return Context(features, self._ads.problem.declared[None], age[:, None, None], np.ones((1, ADS + 1), bool))
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)[:, None]
-        click = (u < self._chance(context, decision.plays)).astype(float)
-        return decision, [Arrival(step, decision, self._apart(context, click))]
-
-    def expected(self, context: Context, plays):
-        return self._apart(context, self._chance(context, plays))
-
-    def _chance(self, context, plays):
-        x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
-        return (x @ self._ads.theta.ravel())[:, :, None]
-
-    def _apart(self, context, click):
-        if not self._ads.apart:
-            return click
-        return np.concatenate([click, click * (context.groups[:, :1] == np.arange(3))], 2)
+        return Cases(self.horizon, luck, case, mean, outcomes)

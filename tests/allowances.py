@@ -14,7 +14,7 @@ from evenhand.problem.spans import Spans
 from evenhand.recipes import resolving
 from evenhand.run import simulate
 from tests.day_worlds import Days, cases, forecast
-from tests.tables import decimal, head, row
+from tests.tables import decimal, head, mean_and_worst, row
 
 DAYS, ALLOWANCE = 10, 48.0
 DAY_BY_DAY = Budget("money", total=ALLOWANCE, per=1.0)
@@ -59,22 +59,17 @@ def by_end(horizon, ends, total, replicas):
     return np.array(found)
 
 
-def said(found):
-    """The mean, its standard error and the worst replica."""
-    return f"{decimal(found.mean())} ± {decimal(found.std(ddof=1) / np.sqrt(len(found)))} ({decimal(found.min())})"
-
-
 def main(replicas: int = 6, days: int = DAYS):
     head("", "forecast right", "30 % too low", "30 % too high")
     for name, stated in BUDGETS.items():
         budget = stated if stated.window is None else replace(stated, window=min(stated.window, days))
         by_forecast = ([shares(budget, z, 1.0, seed, replicas, days) for seed in range(2)] for z in (1.0, 0.7, 1.3))
-        row(name, *(said(np.concatenate(z)) for z in by_forecast))
+        row(name, *(mean_and_worst(np.concatenate(z)) for z in by_forecast))
     print()
     total = Budget("money", total=ALLOWANCE * days)
     head("", "30 % fewer cases than forecast", "as many", "30 % more")
     by_cases = ([shares(total, 1.0, z, seed, replicas, days) for seed in range(3)] for z in (0.7, 1.0, 1.3))
-    row("one total", *(said(np.concatenate(z)) for z in by_cases))
+    row("one total", *(mean_and_worst(np.concatenate(z)) for z in by_cases))
     print()
     ends = [150 * days, 225 * days, 300 * days, 375 * days, 450 * days]
     head("", *(f"{end:,}" for end in ends), "least")

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.core.luck import Stream
-from evenhand.models import BayesianRidge
 from evenhand.problem import Budget, Groups, Parity, Ratio
-from evenhand.recipes import resolving
-from evenhand.run import opt, simulate
+from evenhand.run import opt
 from tests import day_worlds
-from tests.tables import decimal, head, row
+from tests.tables import decimal, head, mean_and_worst, row
 
 DAYS, SHARES = 10, {"near": 0.4, "far": 0.6}
 PARITY = Parity("money", by="area", tolerance=0.01)
@@ -40,14 +38,6 @@ def shop(constraint, *, cases, until, level=1.0):
     """The shop with a budget of .12 a case for the whole run where a parity is asked for."""
     budget = (Budget("money", total=0.12 * len(cases)),) if isinstance(constraint, Parity) else ()
     return Uneven(times=cases, subject_to=(constraint, *budget), until=until, traffic=day_worlds.forecast(level))
-
-
-def policy(world):
-    return resolving(world.problem, BayesianRidge(n_features=9, n_outcomes=2))
-
-
-def run(world, seed, replicas):
-    return simulate(policy(world), world, seed=seed, replicas=replicas, record="all", progress=False)
 
 
 def by_day(world, trace, constraint):
@@ -84,16 +74,14 @@ def main(replicas: int = 6, length: int = DAYS):
             for seed in (2, 3):
                 stated = replace(constraint, per=per)
                 world = shop(stated, cases=day_worlds.cases(seed, length), until=float(length), level=level)
-                trace = run(world, seed, replicas)
+                trace = world.played(seed, replicas)
                 values.append(by_day(world, trace, constraint))
                 sold.append(trace.expected[-1, :, 0])
                 each = shop(replace(constraint, per=1.0), cases=world.times, until=world.until)
                 best.append(opt(each, seed=seed, replicas=replicas, progress=False).values * len(world.times))
             values, sales = np.concatenate(values), np.concatenate(sold) / np.concatenate(best)
             above = (f"{100 * np.mean(values > z * constraint.limit(1)):.0f} %" for z in (1.0, 1.05))
-            error = sales.std(ddof=1) / np.sqrt(len(sales))
-            reached = f"{decimal(sales.mean())} ± {decimal(error)} ({decimal(sales.min())})"
-            row(name, decimal(values.mean(), 4), decimal(values.max(), 4), *above, reached)
+            row(name, decimal(values.mean(), 4), decimal(values.max(), 4), *above, mean_and_worst(sales))
 
 
 if __name__ == "__main__":

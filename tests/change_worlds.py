@@ -4,7 +4,6 @@
 or docs/choosing.md. Numbers of rounds and of replicas may follow.
 """
 
-import math
 import sys
 from dataclasses import dataclass, replace
 
@@ -16,17 +15,12 @@ from evenhand.core.types import Floats
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.run import play
 from tests.day_worlds import OFFERS
 from tests.holdouts import Noon, best, policy, shop
-from tests.tables import decimal, head, row
+from tests.tables import head, mean_and_worst, row
 
 USUAL = OFFERS.index("gift")
-
-
-def said(share: Floats) -> str:
-    """The mean, its standard error, and the worst replica."""
-    error = share.std(ddof=1) / math.sqrt(len(share))
-    return f"{decimal(share.mean())} ± {decimal(error)} ({decimal(share.min())})"
 
 
 def means(world: Noon, steps: range, replicas: int) -> Floats:
@@ -38,11 +32,7 @@ def means(world: Noon, steps: range, replicas: int) -> Floats:
 def run(policy: Policy, state: PolicyState, world: Noon, steps: range) -> tuple[Floats, Floats, Floats]:
     """Go on with a run: true means and outcomes of the plays, and the plays, `->(T,R,M),(T,R,M),(T,R)`."""
     w, found = world.start(0, state.replicas), []
-    for step in steps:
-        context = w.context(step)
-        decision = policy.act(state, context)
-        _, (arrival,) = w.respond(step, context, decision)
-        policy.learn(state, arrival.decision, arrival.y)
+    for _, context, decision, _, (arrival,) in play(policy, state, w, steps):
         found.append((w.expected(context, decision.plays)[:, 0], arrival.y[:, 0, :2], decision.plays[:, 0]))
     return tuple(np.array(z) for z in zip(*found, strict=True))  # type: ignore[return-value]
 
@@ -71,7 +61,7 @@ def changes(rounds: int = 3000, replicas: int = 12) -> None:
         kept = np.array([a not in problem.withdrawn for a in OFFERS])
         cases = np.stack([worth, late[..., 1]], 3)[:, :, kept]
         top = np.array([best(z, total - s) for z, s in zip(cases, spent, strict=True)])
-        row(name, said((gained @ np.array(weights)).sum(0) / top))
+        row(name, mean_and_worst((gained @ np.array(weights)).sum(0) / top))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -113,7 +103,7 @@ def baseline(rounds: int = 3000, replicas: int = 36) -> None:
         true = gained[:, :, 0] - (1.0 - alpha) * usual
         share = (gained[:, :, 0] - usual).sum(0) / (mean.max(2) - usual).sum(0)
         deepest = [max(-z.cumsum(0).min(), 0.0) for z in (book, true)]
-        row(name, said(share), *(f"{z:.1f}" for z in deepest))
+        row(name, mean_and_worst(share), *(f"{z:.1f}" for z in deepest))
 
 
 def logs(rounds: int = 1000, replicas: int = 16, rows: int = 2000) -> None:
@@ -146,7 +136,7 @@ def logs(rounds: int = 1000, replicas: int = 16, rows: int = 2000) -> None:
                 gained, y, _ = run(made, state, world, range(rounds))
                 assert y[:, :, 1].sum() <= 0.12 * rounds + 1e-9
                 share.append(gained[:, 0, 0].sum() / top[r])
-            found.append(said(np.array(share)))
+            found.append(mean_and_worst(np.array(share)))
         row(name, *found, *[""] * (2 - len(found)))
 
 

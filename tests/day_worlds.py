@@ -10,11 +10,17 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
 from evenhand.environments import Arrival
+from evenhand.environments._cases import blocks, no_groups
+from evenhand.models import BayesianRidge
+from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
+from evenhand.recipes import resolving
+from evenhand.run import Trace, simulate
+from tests.sales import bought
 
 OFFERS = ("nothing", "small", "large", "gift")
 CHANCE = np.array([[0.20, 0.60, 0.10], [0.25, 0.10, 0.55], [0.40, 0.05, 0.05]])  # of a sale: constant and two slopes
@@ -86,11 +92,8 @@ class Days:
     def context(self, step: int) -> Context:
         u, time = self.luck.uniform(Stream.CONTEXT, np.array([step]), 2), np.atleast_1d(self.times[step])
         night = _by_hour(time) < 1.0
-        traits = np.column_stack([np.ones(len(u)), u[:, 0] * np.where(night, 0.4, 1.0), u[:, 1]])
-        x = np.zeros((len(u), 4, 3, 3))
-        x[:, np.arange(1, 4), np.arange(3)] = traits[:, None]
-        groups = np.zeros((len(u), 1, 0), np.int64)
-        return Context(x.reshape(len(u), 4, 9), np.zeros((1, 4, 0)), groups, np.ones((1, 4), bool), time)
+        x = blocks(np.column_stack([u[:, 0] * np.where(night, 0.4, 1.0), u[:, 1]]), 3)
+        return Context(x, np.zeros((1, 4, 0)), no_groups(self.luck.replicas), np.ones((1, 4), bool), time)
 
     def means(self, context: Context) -> Floats:
         """Means of every candidate, `->(A,M)`."""
@@ -99,13 +102,19 @@ class Days:
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, list[Arrival]]:
         mean = self.expected(context, decision.plays)
-        u = self.luck.uniform(Stream.OUTCOME, np.array([step]), 2)[:, None]
-        y = np.concatenate([(u[:, :, :1] < mean[:, :, :1]) * 1.0, 2.0 * mean[:, :, 1:] * u[:, :, 1:]], 2)
-        return decision, [Arrival(step, decision, np.minimum(y, 1.0))]
+        return decision, [Arrival(step, decision, np.minimum(bought(self.luck, step, mean), 1.0))]
 
     def expected(self, context: Context, plays: np.ndarray) -> Floats:
         mean = np.take_along_axis(self.means(context), np.maximum(plays, 0)[:, :, None], 1)
         return np.where(plays[:, :, None] >= 0, mean, 0.0)
+
+    @property
+    def policy(self) -> Policy:
+        return resolving(self.problem, BayesianRidge(n_features=9, n_outcomes=2))
+
+    def played(self, seed: int, replicas: int) -> Trace:
+        """A run of the policy, with every play."""
+        return simulate(self.policy, self, seed=seed, replicas=replicas, record="all", progress=False)
 
     def best(self, spans: Spans, seed: int, replicas: int) -> Floats:
         """The most sales within spans, by a linear program that knows all cases and means, `->()`."""

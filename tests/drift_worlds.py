@@ -14,10 +14,12 @@ import evenhand as eh
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.environments import Arrival
+from evenhand.environments._cases import blocks, no_groups
 from evenhand.models import BayesianRidge, Memories, Restarting
 from evenhand.run.simulation import play
 from tests.day_worlds import _program
-from tests.tables import decimal, head, row
+from tests.sales import bought
+from tests.tables import head, mean, row
 
 # By offer and outcome (sale, dollars): the mean for a customer, of a constant and two traits in [0, 1].
 EFFECTS = np.array(
@@ -67,10 +69,8 @@ class Drifting:
         return replace(self, luck=Luck(seed=seed, replicas=replicas))
 
     def context(self, step):
-        z = self.luck.uniform(Stream.CONTEXT, np.array([step]), 2)
-        x = np.zeros((len(z), 4, 3, 3))
-        x[:, np.arange(1, 4), np.arange(3)] = np.column_stack([np.ones(len(z)), z])[:, None]
-        return Context(x.reshape(len(z), 4, 9), np.zeros((1, 4, 0)), np.zeros((len(z), 1, 0), np.int64), OFFERED)
+        x = blocks(self.luck.uniform(Stream.CONTEXT, np.array([step]), 2), 3)
+        return Context(x, np.zeros((1, 4, 0)), no_groups(self.luck.replicas), OFFERED)
 
     def means(self, step, context):
         """Means of every candidate, `->(A,M)`."""
@@ -83,9 +83,7 @@ class Drifting:
 
     def respond(self, step, context, decision):
         mean = self.expected_at(step, context, decision.plays)
-        u = self.luck.uniform(Stream.OUTCOME, np.array([step]), 2)[:, None]
-        y = np.concatenate([(u[:, :, :1] < mean[:, :, :1]) * 1.0, 2.0 * mean[:, :, 1:] * u[:, :, 1:]], 2)
-        return decision, [Arrival(step, decision, y)]
+        return decision, [Arrival(step, decision, bought(self.luck, step, mean))]
 
     def best(self, replicas, seed=0):
         """The most sales that are possible with all means and cases known, `->()`."""
@@ -135,18 +133,13 @@ def main(rate, replicas=6, horizon=8000, names=None):
             assert rate is None or used.max() <= rate + 1e-9
             began = getattr(state.model, "restarts", None)
             shares.append(got)
-            cells.append(error(got) + ("" if began is None else f"; {began.mean():.1f}"))
+            cells.append(mean(got, 4) + ("" if began is None else f"; {began.mean():.1f}"))
         row(name, *cells)
-        differences.append([name, *(error(100.0 * (z / shares[0] - 1.0), 2) for z in shares[1:])])
+        differences.append([name, *(mean(100.0 * (z / shares[0] - 1.0), 2) for z in shares[1:])])
     print()
     head("against forgetting nothing, %", *list(models())[1:])
     for cells in differences:
         row(*cells)
-
-
-def error(x, digits=4):
-    """A mean and its standard error."""
-    return f"{decimal(x.mean(), digits)} ± {decimal(x.std(ddof=1) / np.sqrt(len(x)), digits)}"
 
 
 if __name__ == "__main__":

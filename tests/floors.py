@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.models import BayesianRidge
 from evenhand.objectives import Linear
 from evenhand.problem import Floor
-from evenhand.recipes import resolving
-from evenhand.run import opt, simulate
+from evenhand.run import opt
 from tests import day_worlds
 from tests.tables import decimal, head, row
 
@@ -31,14 +29,6 @@ def saving(asked, *others, cases, until, level=1.0):
     return Saving(times=cases, subject_to=(floor, *others), until=until, traffic=day_worlds.forecast(level))
 
 
-def policy(world):
-    return resolving(world.problem, BayesianRidge(n_features=9, n_outcomes=2))
-
-
-def run(world, seed, replicas):
-    return simulate(policy(world), world, seed=seed, replicas=replicas, record="all", progress=False)
-
-
 def by_day(world, trace):
     """Sales of every day, from every play, `->(R,days)`."""
     day = world.times[: len(trace.plays.counted)].astype(int)
@@ -53,7 +43,7 @@ def main(replicas: int = 6, length: int = DAYS):
         sales, cost, best = [], [], []
         for seed in range(2):
             world = saving(ASKED, cases=day_worlds.cases(seed, length), until=float(length), level=level)
-            trace = run(world, seed, replicas)
+            trace = world.played(seed, replicas)
             sales.append(by_day(world, trace))
             cost.append(trace.expected[-1, :, 1])
             best.append(-opt(world, seed=seed, replicas=replicas, progress=False).values * len(world.times))

@@ -12,10 +12,10 @@ import evenhand as eh
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
 from evenhand.policy.policy import Policy
-from tests.change_worlds import means, run, said
+from tests.change_worlds import means, run
 from tests.day_worlds import OFFERS
 from tests.holdouts import Noon, best
-from tests.tables import head, row
+from tests.tables import head, mean_and_worst, row
 
 T, RATE = 3000, 0.12
 
@@ -92,7 +92,7 @@ def main(replicas: int = 12, rounds: int = T) -> None:
     head("added", "removed", "adopted", "a new policy with the rest")
     for gone in ("small", "gift", "large"):
         for come in (offer for offer in OFFERS[1:] if offer != gone):
-            row(come, gone, *map(said, grown(come, gone, replicas, rounds).values()))
+            row(come, gone, *map(mean_and_worst, grown(come, gone, replicas, rounds).values()))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import numpy as np
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.environments import Arrival
+from evenhand.environments._arms import ArmsWorld
 from evenhand.objectives import Linear
 from evenhand.problem import Budget, Floor, Outcome, Problem
 
@@ -119,25 +120,5 @@ class Targets:
         )
 
     def start(self, seed, replicas):
-        return _Targets(self, Luck(seed=seed, replicas=replicas))
-
-
-class _Targets:
-    counts_idle_steps = True
-
-    def __init__(self, targets, luck):
-        self._targets, self._luck, self.steps = targets, luck, targets.horizon
-        count, n = len(luck.replicas), targets.n
-        x = np.broadcast_to(np.vstack([np.zeros(n), np.eye(n)]), (count, n + 1, n))
-        known, groups = targets.problem.declared[None], np.zeros((count, 1, 0), np.int64)
-        self._context = Context(x, known, groups, np.ones((1, n + 1), bool))
-
-    def context(self, step):
-        return self._context
-
-    def expected(self, context, plays):
-        return self._targets.chance * (plays[:, :, None] == 1 + np.arange(self._targets.n))
-
-    def respond(self, step, context, decision):
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)[:, :, None]
-        return decision, [Arrival(step, decision, (u < self.expected(context, decision.plays)).astype(float))]
+        means = self.chance * np.vstack([np.zeros(self.n), np.eye(self.n)])
+        return ArmsWorld(self.problem, means, True, seed, replicas)

@@ -31,8 +31,8 @@ def until_steps(stream: IO[str], steps: int) -> None:
 class Clock:
     """A clock that is set. `readers` are the threads that have read it, a time each: they have asked for something."""
 
-    def __init__(self) -> None:
-        self.now, self.readers = 100.0, list[int]()
+    def __init__(self, now: float = 100.0) -> None:
+        self.now, self.readers = now, list[int]()
 
     def __call__(self) -> float:
         self.readers.append(threading.get_ident())

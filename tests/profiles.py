@@ -17,7 +17,7 @@ from evenhand.problem import Budget, Traffic
 from evenhand.recipes import resolving
 from evenhand.run import simulate
 from tests.day_worlds import WEEK, Days
-from tests.tables import decimal, head, row
+from tests.tables import head, mean_and_worst, row
 
 MEAN, ALLOWANCE, SINCE = 300, 36.0, date(2026, 11, 23)  # cases and money a day, from a Monday on
 HOURS = {"even": (1,), "morning": (1,) * 5 + (0,) * 19, "evening": (0,) * 19 + (1,) * 5}
@@ -77,17 +77,12 @@ def compare(world: str, replicas: int, days: int) -> list[np.ndarray]:
     return found
 
 
-def stated(found: np.ndarray) -> str:
-    """The mean, its standard error and the worst replica."""
-    return f"{decimal(found.mean())} ± {decimal(found.std(ddof=1) / np.sqrt(len(found)))} ({decimal(found.min())})"
-
-
 def main(replicas: int = 20, days: int = 15) -> None:
     head("cases come", "profile not learned", "learned", "hours stated", "sales / sales with hours stated")
     for world in WORLDS:
         use = compare(world, replicas, days)
         use = [z[:, 2:].mean(1) for z in use]  # from the third day on
-        row(world, *(stated(z[:, 0]) for z in use), stated(use[1][:, 1] / use[2][:, 1]))
+        row(world, *(mean_and_worst(z[:, 0]) for z in use), mean_and_worst(use[1][:, 1] / use[2][:, 1]))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from evenhand.models import (
     Stacked,
 )
 from evenhand.recipes import pgd, pgd_adaptive
+from evenhand.run import play
 from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 
@@ -42,11 +43,7 @@ def go_on(case, state, first, last):
     """Plays, prices and probabilities of steps first to last - 1, from a state that has learned everything before."""
     policy, environment = CASES[case]
     world, told = environment.start(state.seed, state.replicas), []
-    for step in range(first, last):
-        context = world.context(step)
-        decision = policy.act(state, context)
-        for arrival in world.respond(step, context, decision)[1]:
-            policy.learn(state, arrival.decision, arrival.y)
+    for _, _, decision, _, _ in play(policy, state, world, range(first, last)):
         told.append([decision.plays.tolist(), decision.prices.tolist(), decision.propensities.tolist()])
     return told
 

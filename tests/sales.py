@@ -7,7 +7,7 @@ import numpy as np
 
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
-from evenhand.environments import Arrival
+from evenhand.environments._cases import Cases, blocks, means
 from evenhand.problem import Groups, Outcome, Problem
 from evenhand.problem.constraints import Constraint
 
@@ -19,6 +19,7 @@ MEANS = np.array(
         [[0.40, 0.05, 0.05], [0.15, 0.05, 0.05]],
     ]
 )
+THETA = MEANS.swapaxes(0, 1).reshape(2, 9).copy()
 AREA = Groups("area", {"south": 0.5, "north": 0.5})
 
 
@@ -43,29 +44,20 @@ class Sales:
         )
 
     def start(self, seed, replicas):
-        return _SalesWorld(self, Luck(seed=seed, replicas=replicas))
+        luck = Luck(seed=seed, replicas=replicas)
+
+        def case(step):
+            z = luck.uniform(Stream.CONTEXT, np.array([step]), 2)
+            area = (z[:, 0] > 0.5).astype(np.int64)[:, None, None]
+            return Context(blocks(z, 3), self.problem.declared[None], area, np.ones((1, 4), bool))
+
+        def outcomes(step, decision, mean):
+            return bought(luck, step, mean)
+
+        return Cases(self.horizon, luck, case, lambda x, plays: means(x, THETA, plays), outcomes)
 
 
-class _SalesWorld:
-    counts_idle_steps = True
-
-    def __init__(self, sales, luck):
-        self._sales, self._luck, self.steps = sales, luck, sales.horizon
-
-    def context(self, step):
-        z = self._luck.uniform(Stream.CONTEXT, np.array([step]), 2)
-        x = np.zeros((len(z), 4, 3, 3))
-        x[:, np.arange(1, 4), np.arange(3)] = np.column_stack([np.ones(len(z)), z])[:, None]
-        area = (z[:, 0] > 0.5).astype(np.int64)[:, None, None]
-        return Context(x.reshape(len(z), 4, 9), self._sales.problem.declared[None], area, np.ones((1, 4), bool))
-
-    def respond(self, step, context, decision):
-        mean = self.expected(context, decision.plays)
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 2)[:, None]
-        y = np.stack([u[..., 0] < mean[..., 0], 2.0 * mean[..., 1] * u[..., 1]], 2)
-        return decision, [Arrival(step, decision, y)]
-
-    def expected(self, context, plays):
-        x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
-        mean = np.einsum("rpkn,kmn->rpm", x.reshape(*plays.shape, 3, 3), MEANS)
-        return np.where(plays[:, :, None] >= 0, mean, 0.0)
+def bought(luck, step, mean):
+    """A coin for a sale, and a cost that is uniform up to twice its mean, `(P,2)->(P,2)`."""
+    u = luck.uniform(Stream.OUTCOME, np.array([step]), 2)[:, None]
+    return np.stack([u[..., 0] < mean[..., 0], 2.0 * mean[..., 1] * u[..., 1]], 2)

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import evenhand
 
@@ -60,6 +60,21 @@ def decimal(x: float, digits: int = 3) -> str:
     ('.952', '-.0482', '1.000')
     """
     return re.sub(r"^(-?)0\.", r"\1.", f"{x:.{digits}f}")
+
+
+def mean(x: Any, digits: int = 3) -> str:
+    """The mean of some replicas, and its standard error."""
+    return f"{decimal(x.mean(), digits)} ± {decimal(x.std(ddof=1) / len(x) ** 0.5, digits)}"
+
+
+def mean_and_worst(x: Any) -> str:
+    """The mean of some replicas, its standard error and the worst replica.
+
+    >>> import numpy as np
+    >>> mean_and_worst(np.array([0.9, 0.8]))
+    '.850 ± .050 (.800)'
+    """
+    return f"{mean(x)} ({decimal(x.min())})"
 
 
 def line(*cells: str) -> str:

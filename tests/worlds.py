@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.environments import Arrival
+from evenhand.environments._cases import Cases, blocks, means
 from evenhand.objectives import Objective
 from evenhand.problem import Budget, Constraint, Groups, Outcome, Problem
 
@@ -94,33 +95,20 @@ class Router:
         )
 
     def start(self, seed, replicas):
-        return _RouterWorld(self, Luck(seed=seed, replicas=replicas))
+        luck, theta = Luck(seed=seed, replicas=replicas), np.array([[0.1, 0.0, 0.7, -0.5, 0.8, 0.1]])
 
+        def case(step):
+            u = luck.uniform(Stream.CONTEXT, np.array([step]), 2)
+            groups = (u[:, 1:] < 0.5).astype(np.int64)[:, None]
+            return Context(blocks(u[:, :1], 3)[:, 1:], self.problem.declared[None], groups, np.ones((1, 3), bool))
 
-class _RouterWorld:
-    counts_idle_steps = True
+        def mean(x, plays):
+            bills = self.problem.declared[np.maximum(plays, 0), :1] if self.noisy else np.zeros((*plays.shape, 0))
+            return np.concatenate([means(x, theta, plays), bills], 2)
 
-    def __init__(self, router: Router, luck: Luck) -> None:
-        self._router, self._luck, self.steps = router, luck, router.horizon
+        def outcomes(step, decision, mean):
+            u = luck.uniform(Stream.OUTCOME, np.array([step]), 2)[:, None]
+            bills = np.where(u[:, :, 1:] < 0.125, 8.0, 0.0) * mean[:, :, 1:]
+            return np.concatenate([(u[:, :, :1] < mean[:, :, :1]).astype(float), bills], 2)
 
-    def context(self, step: int) -> Context:
-        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 2)
-        x = np.zeros((len(u), 3, 6))
-        for a in range(3):
-            x[:, a, 2 * a], x[:, a, 2 * a + 1] = 1.0, u[:, 0]
-        groups = (u[:, 1:] < 0.5).astype(np.int64)[:, None]
-        return Context(x, self._router.problem.declared[None], groups, np.ones((1, 3), bool))
-
-    def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 2)[:, None]
-        mean = self.expected(context, decision.plays)
-        answered = (u[:, :, :1] < mean[:, :, :1]).astype(float)
-        bill = np.where(u[:, :, 1:] < 0.125, 8.0, 0.0) * mean[:, :, 1:]
-        return decision, [Arrival(step, decision, np.concatenate([answered, bill], 2))]
-
-    def expected(self, context: Context, plays):
-        x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
-        answered = (x @ np.array([0.1, 0.0, 0.7, -0.5, 0.8, 0.1]))[:, :, None] * (plays >= 0)[:, :, None]
-        if not self._router.noisy:
-            return answered
-        return np.concatenate([answered, self._router.problem.declared[np.maximum(plays, 0), :1]], 2)
+        return Cases(self.horizon, luck, case, mean, outcomes)

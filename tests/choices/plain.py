@@ -64,3 +64,10 @@ def in_order(order, k, offer):
             plays.append(int(a))
             left = left - offer.worst[0, a]
     return plays + [-1] * (k - len(plays))
+
+
+def agree(pick, twin):
+    """A pick by values has the plays, the propensities and the lottery of a twin."""
+    for found, expected in zip(pick[:3], twin, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(pick.forced, np.zeros(len(pick.plays)))

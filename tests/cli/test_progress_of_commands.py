@@ -17,6 +17,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.offline import plan
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.plans import fold_plans
+from tests.core.test_progress import Terminal
 
 PROBLEM = """
 maximize = "sale"
@@ -114,11 +115,6 @@ def test_a_plan_over_contexts_counts_its_passes(slow, capsys):
     )
     plan(problem, {"sale": np.array([[0.0, 0.3], [0.0, 0.2], [0.0, 0.1], [0.0, 0.05]])})
     assert "planning over contexts, pass 1" in told(capsys)
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 @pytest.mark.parametrize("command", ["value", "curve", "assign"])

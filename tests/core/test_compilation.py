@@ -6,19 +6,8 @@ import pytest
 
 from evenhand.core.compilation import CompileProgress
 from evenhand.core.progress import Screen
-
-
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+from tests.core.test_progress import Terminal
+from tests.polling import Clock
 
 
 def compiled(compiling, clock, name, price, took):
@@ -28,7 +17,7 @@ def compiled(compiling, clock, name, price, took):
 
 @pytest.fixture
 def clock():
-    return Clock()
+    return Clock(0.0)
 
 
 def test_a_line_comes_at_most_every_ten_seconds(clock):

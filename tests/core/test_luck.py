@@ -45,12 +45,14 @@ def test_uniforms_are_the_upper_53_bits_at_counter_block_round_replica():
         np.testing.assert_array_equal(got[r], (words >> np.uint64(11)) * 2.0**-53)
 
 
-def test_a_draw_depends_on_nothing_but_seed_stream_replica_and_round():
-    together = Luck(seed=5, replicas=np.array([3, 0, 12])).uniform(Stream.CONTEXT, np.array([8]), 9)
-    alone = Luck(seed=5, replicas=np.array([12])).uniform(Stream.CONTEXT, np.array([8]), 9)
-    shorter = Luck(seed=5, replicas=np.array([12])).uniform(Stream.CONTEXT, np.array([8]), 3)
+@pytest.mark.parametrize("draw", [Luck.uniform, Luck.normal])
+def test_a_draw_depends_on_nothing_but_seed_stream_replica_and_round(draw):
+    together = draw(Luck(seed=5, replicas=np.array([3, 0, 12])), Stream.CONTEXT, np.array([8]), 9)
+    alone = draw(Luck(seed=5, replicas=np.array([12])), Stream.CONTEXT, np.array([8]), 9)
+    shorter = draw(Luck(seed=5, replicas=np.array([12])), Stream.CONTEXT, np.array([8]), 3)
     np.testing.assert_array_equal(together[2:], alone)
     np.testing.assert_array_equal(alone[:, :3], shorter)
+    assert draw(Luck(seed=5, replicas=np.array([1])), Stream.OUTCOME, np.array([8]), 0).shape == (1, 0)
 
 
 def test_every_replica_may_be_in_a_round_of_its_own():
@@ -123,15 +125,6 @@ def test_normals_are_box_muller_of_the_uniforms():
         pairs = np.sqrt(-2 * np.log(1 - u[:, ::2])) * np.exp(2j * math.pi * u[:, 1::2])
         expected = np.stack([pairs.real, pairs.imag], 2).reshape(2, -1)[:, :size]
         np.testing.assert_allclose(luck.normal(Stream.OUTCOME, t, size), expected, rtol=1e-9, atol=1e-12)
-
-
-def test_a_normal_depends_on_nothing_but_seed_stream_replica_and_round():
-    together = Luck(seed=5, replicas=np.array([3, 0, 12])).normal(Stream.OUTCOME, np.array([8]), 9)
-    alone = Luck(seed=5, replicas=np.array([12])).normal(Stream.OUTCOME, np.array([8]), 9)
-    shorter = Luck(seed=5, replicas=np.array([12])).normal(Stream.OUTCOME, np.array([8]), 3)
-    np.testing.assert_array_equal(together[2:], alone)
-    np.testing.assert_array_equal(alone[:, :3], shorter)
-    assert Luck(seed=5, replicas=np.array([1])).normal(Stream.OUTCOME, np.array([8]), 0).shape == (1, 0)
 
 
 def test_normals_have_the_moments_and_the_distribution_of_the_normal():

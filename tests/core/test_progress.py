@@ -5,14 +5,7 @@ import io
 import pytest
 
 from evenhand.core.progress import SCREEN, Screen, Work
-
-
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
+from tests.polling import Clock
 
 
 class Terminal(io.StringIO):

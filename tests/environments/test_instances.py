@@ -121,35 +121,26 @@ def test_sensors_see_every_point_more_and_more_nearly_often_enough(outcomes):
     assert (trace.objective()[-1] >= 1.05 * best).all()  # minus the energy
 
 
-def test_sensors_are_the_same_however_their_outcomes_are_stated():
-    """One toss decides whether a sensor works, and it then sees all of its points."""
-    by_sensor, by_point = (Sensors(sensors=4, points=7, outcomes=o, horizon=60) for o in ("sensors", "points"))
-    plays, one = np.arange(5)[:, None], np.arange(5)
-    there, same = (w.start(2, one) for w in (by_sensor, by_point))
+@pytest.mark.parametrize(
+    ("by_part", "by_effect", "effects"),
+    [
+        (*(Sensors(sensors=4, points=7, outcomes=o, horizon=60) for o in ("sensors", "points")), "covers"),
+        (*(Requests(types=4, edges=30, outcomes=o, horizon=60) for o in ("types", "edges")), "crosses"),
+    ],
+    ids=["sensors", "requests"],
+)
+def test_instances_are_the_same_however_their_outcomes_are_stated(by_part, by_effect, effects):
+    """One toss decides whether a sensor works or a request takes bandwidth, and then at all points or edges."""
+    sizes = getattr(by_part, effects).shape
+    assert [len(w.problem.learned) for w in (by_part, by_effect)] == [*sizes]
+    policy = uniform(by_part.problem, 4)
+    there, same = (w.start(2, np.arange(5)) for w in (by_part, by_effect))
     for step in range(60):
-        decision = uniform(by_sensor.problem, 4).act(
-            uniform(by_sensor.problem, 4).start(replicas=5), there.context(step)
-        )
-        decision = decision._replace(plays=plays)
+        decision = policy.act(policy.start(replicas=5), there.context(step))._replace(plays=np.arange(5)[:, None])
         _, (works,) = there.respond(step, there.context(step), decision)
         _, (seen,) = same.respond(step, same.context(step), decision)
-        np.testing.assert_array_equal(works.y @ by_sensor.covers, seen.y)
-    best = [opt(w, contexts=1, replicas=1, progress=False).value for w in (by_sensor, by_point)]
-    np.testing.assert_allclose(best[0], best[1], rtol=1e-6)
-
-
-def test_requests_are_the_same_however_their_outcomes_are_stated():
-    """One toss decides whether a request takes bandwidth, and then on all edges of its path."""
-    by_type, by_edge = (Requests(types=4, edges=30, outcomes=o, horizon=60) for o in ("types", "edges"))
-    assert [len(w.problem.learned) for w in (by_type, by_edge)] == [4, 30]
-    there, same = (w.start(2, np.arange(5)) for w in (by_type, by_edge))
-    for step in range(60):
-        state = uniform(by_type.problem, 4).start(replicas=5)
-        decision = uniform(by_type.problem, 4).act(state, there.context(step))._replace(plays=np.arange(5)[:, None])
-        _, (used,) = there.respond(step, there.context(step), decision)
-        _, (edges,) = same.respond(step, same.context(step), decision)
-        np.testing.assert_array_equal(used.y @ by_type.crosses, edges.y)
-    best = [opt(w, contexts=1, replicas=1, progress=False).value for w in (by_type, by_edge)]
+        np.testing.assert_array_equal(works.y @ getattr(by_part, effects), seen.y)
+    best = [opt(w, contexts=1, replicas=1, progress=False).value for w in (by_part, by_effect)]
     np.testing.assert_allclose(best[0], best[1], rtol=1e-6)
 
 

@@ -9,8 +9,9 @@ import pytest
 from evenhand.choices import Random, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context, Worth
-from evenhand.environments import Arrival, Delayed, Logged
+from evenhand.core.records import Context
+from evenhand.environments import Delayed, Logged
+from evenhand.environments._cases import Cases, blocks as arm_blocks, means, no_groups
 from evenhand.environments.logged import blocks, order
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, NullModel, Ridge
@@ -19,6 +20,7 @@ from evenhand.problem import Budget, Groups, Outcome, Problem, Unit
 from evenhand.recipes import pgd, ucb, uniform
 from evenhand.run import play, simulate
 from evenhand.run.recorder import _CLOCK, _count
+from tests.known import Known
 from tests.malformed.environments import LOG
 
 PROBLEM = Problem(actions=("none", "one", "two"), outcomes=(Outcome("gain"),), maximize="gain", horizon=10**6)
@@ -61,31 +63,10 @@ def uneven(u):
     return np.stack([np.full(len(u), 0.2), 0.8 - two, two], 1)
 
 
-@dataclass(frozen=True)
-class Knows:
-    """A model that holds fixed coefficients and learns nothing."""
-
-    theta: tuple[float, ...]
-
-    n_features = property(lambda self: len(self.theta))
-    n_outcomes = property(lambda self: 1)
-
-    def start(self, replicas, low, high, horizon):
-        return None
-
-    def draws(self, candidates):
-        return 0
-
-    def value(self, state, x, w, u):
-        mean = w[:, :, 0, :1] * (x @ np.array(self.theta))[:, None, :]
-        return Worth(mean, np.zeros_like(mean))
-
-    def update(self, state, x, y, seen, w, lesson=None):
-        pass
-
-
 def fixed(choice, theta=THETA):
-    return Policy(problem=PROBLEM, model=Knows(tuple(theta.ravel())), goals=(reward(PROBLEM),), choice=choice)
+    """A policy that knows coefficients and learns nothing."""
+    known = Known(lambda x: x @ theta.reshape(-1, 1), theta.size)
+    return Policy(problem=PROBLEM, model=known, goals=(reward(PROBLEM),), choice=choice)
 
 
 def quadrature(weights):
@@ -136,28 +117,14 @@ class Live:
     n_features: int = 6
 
     def start(self, seed, replicas):
-        return _LiveWorld(self, Luck(seed=seed, replicas=replicas))
+        luck = Luck(seed=seed, replicas=replicas)
 
+        def case(step):
+            u = luck.uniform(Stream.CONTEXT, np.array([step]), 1)
+            x = arm_blocks(u, 3)[:, 1:]
+            return Context(x, np.zeros((1, 3, 0)), no_groups(replicas), np.ones((1, 3), bool))
 
-class _LiveWorld:
-    def __init__(self, live, luck):
-        self._live, self._luck, self.steps, self.counts_idle_steps = live, luck, live.problem.horizon, True
-
-    def context(self, step):
-        u = self._luck.uniform(Stream.CONTEXT, np.array([step]), 1)[:, 0]
-        x = np.zeros((len(u), 3, 6))
-        for a in range(3):
-            x[:, a, 2 * a], x[:, a, 2 * a + 1] = 1.0, u
-        return Context(x, np.zeros((1, 3, 0)), np.zeros((len(u), 1, 0), np.int64), np.ones((1, 3), bool))
-
-    def respond(self, step, context, decision):
-        x = context.features[np.arange(len(decision.plays)), decision.plays[:, 0]]
-        luck = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1)
-        y = luck[:, :, None] < (x @ THETA.ravel())[:, None, None]
-        return decision, [Arrival(step, decision, y.astype(float))]
-
-    def expected(self, context, plays):
-        return None
+        return Cases(self.problem.horizon, luck, case, lambda x, plays: means(x, THETA.reshape(1, 6), plays))
 
 
 @pytest.mark.slow

@@ -227,11 +227,7 @@ def test_the_price_bounds_by_how_much_observed_rows_exceed_their_bounds():
     for on in ("observed", "optimistic"):
         policy, market = market_policy(problem, Fixed(0.5), on=on), Market(problem=problem)
         world, state, total = market.start(3, np.arange(4)), policy.start(seed=3, replicas=4), 0.0
-        for step in range(problem.horizon):
-            context = world.context(step)
-            decision = policy.act(state, context)
-            (arrival,) = world.respond(step, context, decision)[1]
-            policy.learn(state, decision, arrival.y)
+        for _, _, decision, _, (arrival,) in play(policy, state, world, range(problem.horizon)):
             total = total + rows.post(decision, decision.shares, arrival.y, decision.known)
         excess[on] = total - problem.horizon * bound - state.goals[1].price / 0.2
     assert (excess["observed"] <= 1e-9).all()

@@ -11,7 +11,7 @@ from evenhand.policy import Policy
 from evenhand.problem import Budget, Outcome, Problem, Rows
 from evenhand.problem.constraints import constraint_rows
 from evenhand.sets import Box as Range
-from tests.goals.arms import Truth, averages, problem
+from tests.goals.arms import averages, problem, truth
 from tests.goals.test_dual import receipt
 from tests.goals.test_frank_wolfe import best
 
@@ -66,7 +66,7 @@ def test_with_a_known_truth_the_average_tends_to_the_optimum(norm, objective):
     horizon = 2000
     stated = problem(objective, horizon)
     goal = fenchel(stated, objective, norm=norm)
-    reached = averages(Policy(problem=stated, model=Truth(), goals=(goal,), choice=TopK()), horizon)
+    reached = averages(Policy(problem=stated, model=truth(), goals=(goal,), choice=TopK()), horizon)
     m, radius = 3, goal.mirror.radius
     bound = radius * np.sqrt(m / horizon) if norm == "euclidean" else radius * np.sqrt(2 * np.log(2 * m + 1) / horizon)
     top = best(objective)[0]

@@ -8,7 +8,6 @@ import pytest
 
 from evenhand.choices import Cycle, Staged, TopK
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Context
 from evenhand.environments import FixedContexts, MixedArms, MultiObjective, mixture
 from evenhand.goals import FrankWolfe
 from evenhand.goals.frank_wolfe import frank_wolfe
@@ -18,7 +17,7 @@ from evenhand.problem import Budget, Outcome
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving, ucb
 from evenhand.run import simulate
 from evenhand.sets import Box
-from tests.goals.arms import ARMS, Truth, averages, problem
+from tests.goals.arms import ARMS, CASE, averages, problem, truth
 
 
 def best(objective, bounds=None):
@@ -44,7 +43,7 @@ OBJECTIVES = [
 @pytest.mark.parametrize(("objective", "smoothing"), OBJECTIVES, ids=["fair", "moreau", "randomised"])
 def test_with_a_known_truth_the_average_tends_to_the_convex_programs(objective, smoothing):
     """f* - f(z_t) is at most (2 beta_0 L^2 + D^2 / beta_0) / sqrt(t) or so: 0.03 at t = 4,000 for a kinked f."""
-    policy = fw_linucb(problem(objective), Truth(), smoothing=smoothing)
+    policy = fw_linucb(problem(objective), truth(), smoothing=smoothing)
     value, _ = best(objective)
     reached = float(objective.value(averages(policy, 4000)))
     assert value - 0.03 <= reached <= value + 1e-6
@@ -54,13 +53,12 @@ def test_with_a_known_truth_the_average_tends_to_the_convex_programs(objective, 
 
 def test_ten_rounds_by_hand():
     objective = AlphaFair(("u", "v", "w"), alpha=1.0, offset=0.05)
-    policy = fw_linucb(problem(objective), Truth())
+    policy = fw_linucb(problem(objective), truth())
     state = policy.start()
-    context = Context(np.eye(4)[None], np.zeros((1, 4, 0)), np.zeros((1, 1, 0), np.int64), np.ones((1, 4), bool))
     z, seen = np.full(3, 0.5), []
     for t in range(1, 11):
         expected = int(np.argmax(ARMS @ (1.0 / (z + 0.05))))
-        decision = policy.act(state, context)
+        decision = policy.act(state, CASE)
         assert decision.plays[0, 0] == expected
         policy.learn(state, decision, ARMS[expected][None, None])
         z = (z if t > 1 else 0.0) + (ARMS[expected] - (z if t > 1 else 0.0)) / t
@@ -119,7 +117,7 @@ def test_objective_and_constraints_together_reach_the_constrained_optimum_and_ne
     objective, horizon = GeneralizedGini(("u", "v", "w")), 4000
     budgets = (Budget("u", rate=0.25), Budget("v", rate=0.30))
     constrained = problem(objective, horizon, budgets)
-    policy = fw_dual(constrained, Truth(), smoothing=Moreau(0.05), step=0.02, margin=0.0, warmup=0)
+    policy = fw_dual(constrained, truth(), smoothing=Moreau(0.05), step=0.02, margin=0.0, warmup=0)
     z = averages(policy, horizon)
     value, _ = best(objective, np.array([0.25, 0.30, 9.0]))
     assert z[0] <= 0.25 + 1e-9
@@ -172,7 +170,7 @@ def test_algorithm_3_by_an_explicit_regression_on_kronecker_products():
 
 def test_a_reduced_recipe_keeps_its_other_parts():
     p = problem(GeneralizedGini(("u", "v")), subject_to=(Budget("u", rate=0.5),))
-    policy = fw(p, lambda q: pgd(q, Truth(), hard=True), warmup=50)
+    policy = fw(p, lambda q: pgd(q, truth(), hard=True), warmup=50)
     assert [type(g).__name__ for g in policy.goals] == ["FrankWolfe", "DualGradient", "HardBudget"]
     assert isinstance(policy.choice, Staged)
     assert isinstance(policy.choice.then, TopK)
@@ -198,7 +196,7 @@ def test_a_first_stage_that_is_not_a_uniform_warm_up_stays():
     stages = Staged(9, TopK(1), warmup=Cycle(1))
     for rounds, expected in ((None, stages), (0, stages), (4, Staged(4, stages))):
         staged = fw(
-            problem(GeneralizedGini(("u", "v"))), lambda p: replace(ucb(p, Truth()), choice=stages), warmup=rounds
+            problem(GeneralizedGini(("u", "v"))), lambda p: replace(ucb(p, truth()), choice=stages), warmup=rounds
         )
         assert staged.choice == expected
 
@@ -270,7 +268,7 @@ def test_defaults_have_the_units_of_the_outcomes(recipe, unit):
         outcomes=tuple(Outcome(n, low=0.0, high=unit) for n in ("u", "v", "w")),
     )
     plain = problem(GeneralizedGini(("u", "v", "w")), 1000, () if recipe is fw_linucb else (Budget("u", rate=0.4),))
-    here, there = recipe(scaled, Truth(unit=unit)), recipe(plain, Truth())
+    here, there = recipe(scaled, truth(unit=unit)), recipe(plain, truth())
     gini = GeneralizedGini(("u", "v", "w"))
     reached = gini.value(averages(here, 1000, unit)) / unit
     assert reached == pytest.approx(gini.value(averages(there, 1000)), rel=0.02)

@@ -1,4 +1,4 @@
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 
 import cvxpy as cp
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from evenhand.core.records import Context, Worth
+from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, MixedContexts
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
@@ -22,7 +22,8 @@ from evenhand.recipes import resolving
 from evenhand.run import opt, play, simulate
 from evenhand.run.optimum import draw
 from evenhand.sets import Polytope
-from tests.goals.arms import Truth
+from tests.goals.arms import truth
+from tests.known import Known
 from tests.policy.test_outcomes_in_parts import MATCHING, PLANNED, committed, learn_in_parts
 
 
@@ -91,26 +92,9 @@ def test_where_a_mixture_is_best_it_is_found_and_learned_costs_never_overspend(e
     assert trace.objective()[-1].mean() >= 0.93 * best
 
 
-@dataclass(frozen=True)
-class Knowing:
-    """Knows how `Lessons` go, or exaggerates."""
-
-    n_features: int = 12
-    n_outcomes: int = 4
-    times: float = 1.0
-
-    def start(self, replicas, low, high, horizon):
-        return Ridge(n_features=12, n_outcomes=4).start(replicas, low, high, horizon)
-
-    def draws(self, candidates):
-        return 0
-
-    def value(self, state, x, w, u):
-        mean = self.times * (w * (x @ np.swapaxes(SLOPES, 0, 1).reshape(4, -1).T)[:, None]).sum(3)
-        return Worth(mean, np.zeros_like(mean))
-
-    def update(self, state, x, y, seen, w, lesson=None):
-        pass
+def knowing(times=1.0):
+    """A model that knows how `Lessons` go, or exaggerates."""
+    return Known(lambda x: times * (x @ np.swapaxes(SLOPES, 0, 1).reshape(4, -1).T), 12, 4)
 
 
 def run(policy, world, rounds, seen=None):
@@ -135,7 +119,7 @@ def test_plans_with_a_concave_goal_have_the_prices_of_the_convex_program(objecti
     The smoothed dual and three passes of Frank-Wolfe leave 1 % of the goal's range, and 5 % of the largest price.
     """
     world = Lessons(horizon=20_000, objective=objective)
-    policy = resolving(world.problem, Knowing(), warmup=200)
+    policy = resolving(world.problem, knowing(), warmup=200)
     state = run(policy, world, 230).goals[1]
     _, limit = constraint_rows(world.problem)
     for r in range(2):
@@ -150,7 +134,7 @@ def test_plans_with_a_concave_goal_have_the_prices_of_the_convex_program(objecti
 def test_a_plan_counts_in_what_is_over():
     """After half of the time at random the plan's end is where the run ends, to 0.04; the rest alone is 0.1 below."""
     world = Lessons(horizon=1200)
-    policy = resolving(world.problem, Knowing(), warmup=600)
+    policy = resolving(world.problem, knowing(), warmup=600)
     half = run(policy, world, 620).goals[1].end
     trace = simulate(policy, world, replicas=2, seed=3, progress=False)
     np.testing.assert_allclose(half, trace.expected[-1] / 1200, atol=0.04)
@@ -159,7 +143,7 @@ def test_a_plan_counts_in_what_is_over():
 def test_what_is_not_observed_is_planned_as_what_is():
     """A third of all outcomes is seen, at random; averages of 500 rounds, so 0.06 is three standard errors."""
     world = Lessons(horizon=1000)
-    policy = resolving(world.problem, Knowing())
+    policy = resolving(world.problem, knowing())
     every, some = run(policy, world, 500).goals[1], run(policy, world, 500, np.random.default_rng(1)).goals[1]
     assert (some.seen < every.seen / 2).all()
     assert (some.solved <= every.solved + 1).all()  # nothing seems to drift
@@ -188,13 +172,8 @@ def test_a_known_outcome_of_the_objective_is_booked_once_and_when_it_is_decided(
     world = Delayed(Lessons(horizon=1200, objective=objective), delay=delay)
     policy = resolving(world.problem, Ridge(n_features=12, n_outcomes=4, width=Fixed(0.3)))
     state, there, played = policy.start(seed=3, replicas=2), world.start(3, np.arange(2)), np.zeros(2)
-    for t in range(200):
-        context = there.context(t)
-        decision = policy.act(state, context)
-        played += decision.known[:, 0, 0]
-        _, arrivals = there.respond(t, context, decision)
-        for a in arrivals:
-            policy.learn(state, a.decision, a.y)
+    for step in play(policy, state, there, range(200)):
+        played += step.decision.known[:, 0, 0]
     goal, plan = state.goals[:2]
     hours = len(SUBJECTS)
     np.testing.assert_allclose(policy.goals[0].average(goal)[:, hours], played / 200)
@@ -221,7 +200,7 @@ def test_estimates_outside_of_the_domain_do_not_end_a_run():
 
 
 def test_plans_end_where_averages_can_be_whatever_a_model_believes():
-    state = run(resolving(Lessons(horizon=1000).problem, Knowing(times=40.0)), Lessons(horizon=1000), 60)
+    state = run(resolving(Lessons(horizon=1000).problem, knowing(times=40.0)), Lessons(horizon=1000), 60)
     assert (state.goals[1].end <= 1.0).all()
 
 
@@ -275,7 +254,7 @@ def test_one_context_mixes_the_actions_that_tie_at_the_planned_prices():
         subject_to=tuple(Budget(f"cost {j}", rate=float(r)) for j, r in enumerate(rates)),
         horizon=2000,
     )
-    policy = resolving(p, Truth(means), warmup=0)
+    policy = resolving(p, truth(means), warmup=0)
     state, total = policy.start(), np.zeros(3)
     context = Context(np.eye(5)[None], p.declared[None], np.zeros((1, 1, 0), np.int64), np.ones((1, 5), bool))
     for _ in range(p.horizon):

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Context, Worth
+from evenhand.core.records import Context
 from evenhand.environments import Absences, Delayed, Listeners, Ranking
 from evenhand.models import Bilinear, Fixed
 from evenhand.planning.fluid import Fluid, Solution, places, solve_fluid, spread
@@ -16,6 +16,7 @@ from evenhand.problem import Budget, Floor, Outcome
 from evenhand.recipes import primal_lp, resolving
 from evenhand.run import play, simulate
 from tests.examples.environments import AUDIENCE
+from tests.known import Known
 from tests.problems import pose
 from tests.rankings import SMALL, optimum
 from tests.rows import for_each
@@ -122,27 +123,9 @@ def trace_of(world):
     return simulate(resolving(world.problem, MODEL), world, replicas=2, progress=False).total("fee").min()
 
 
-class Knowing:
-    """Knows every chance, from the number of the user and of the item in the features."""
-
-    n_features, n_outcomes = 2, 1
-
-    def __init__(self, chances):
-        self.chances = chances
-
-    def start(self, replicas, low, high, horizon):
-        return None
-
-    def draws(self, candidates):
-        return 0
-
-    def value(self, state, x, w, u):
-        who, what = x[:, :, 0].astype(int), x[:, :, 1].astype(int)
-        mean = self.chances[who, what][:, None, :] * w[:, :, 0, :1].transpose(0, 1, 2)
-        return Worth(mean, np.zeros_like(mean))
-
-    def update(self, state, x, y, seen, w, lesson=None):
-        pass
+def knowing(chances):
+    """A model that knows every chance, from the number of the user and of the item in the features."""
+    return Known(lambda x: chances[x[:, :, :1].astype(int), x[:, :, 1:].astype(int)], 2)
 
 
 def test_all_candidates_may_be_played_and_one_case_suffices():
@@ -165,7 +148,7 @@ def test_several_plays_that_all_count_share_a_budget():
         n_plays=2,
     )
     chance = np.array([[0.0, 0.0, 0.3, 0.5]])
-    policy = resolving(problem, Knowing(chance))
+    policy = resolving(problem, knowing(chance))
     state, rng, reward, cost = policy.start(), np.random.default_rng(0), 0.0, 0.0
     x = np.stack([np.zeros(4), np.arange(4.0)], 1)[None]
     for _ in range(1000):
@@ -212,7 +195,7 @@ def test_a_noisy_fee_that_is_sure_is_planned_like_a_known_one():
     for kind in ("known", "mean"):
         fee = Outcome("fee", **{kind: {"b": 0.5, "c": 1.0}})
         problem = pose("click", fee, actions="abc", subject_to=(Budget("fee", rate=0.4),), horizon=2000)
-        policy = resolving(problem, Knowing(np.array([[0.1, 0.4, 0.6]])))
+        policy = resolving(problem, knowing(np.array([[0.1, 0.4, 0.6]])))
         state, rng = policy.start(), np.random.default_rng(0)
         x = np.stack([np.zeros(3), np.arange(3.0)], 1)[None]
         context = Context(x, problem.declared[None], np.zeros((1, 1, 0), np.int64), np.ones((1, 3), bool))

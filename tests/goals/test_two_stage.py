@@ -21,9 +21,22 @@ def two_stage(environment, **options):
     return two_stage_square_cbwk(environment.problem, model, **options)
 
 
+def scale(y):
+    """Z = T/B (OPT_hat + M) of means, `(S,A,M)->`, with OPT_hat by a linear program of our own."""
+    rounds, arms, _ = y.shape
+    found = linprog(
+        -y[:, :, 0].ravel() / rounds,
+        A_ub=y[:, :, 1:].reshape(-1, 2).T / rounds,
+        b_ub=np.array([0.15, 0.12]) + 2 * RADIUS,
+        A_eq=np.kron(np.eye(rounds), np.ones(arms)),
+        b_eq=np.ones(rounds),
+    )
+    return pytest.approx((-found.fun + RADIUS) / 0.12, rel=1e-6)
+
+
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_the_scale_is_that_of_its_definition(replicas):
-    """Z = T/B (OPT_hat + M), OPT_hat by a linear program of our own on the contexts of the collecting rounds."""
+    """OPT_hat is of the contexts of the collecting rounds."""
     env = MixedContexts(horizon=4000)
     policy, arms = two_stage(env), 4
     state = policy.start(seed=5, replicas=replicas)
@@ -38,16 +51,7 @@ def test_the_scale_is_that_of_its_definition(replicas):
             model = np.concatenate([ask(policy.model, state.model, np.eye(9)[None].repeat(replicas, 0), w)[0]
                                     for w in np.tile(np.eye(3)[:, None, None], (1, replicas, 1, 1))], 1)  # fmt: skip
     for r in range(replicas):
-        y = np.array([x[r] @ model[r].T for x in contexts])  # (S, A, M)
-        s = len(y)
-        found = linprog(
-            -y[:, :, 0].ravel() / s,
-            A_ub=y[:, :, 1:].reshape(-1, 2).T / s,
-            b_ub=np.array([0.15, 0.12]) + 2 * RADIUS,
-            A_eq=np.kron(np.eye(s), np.ones(arms)),
-            b_eq=np.ones(s),
-        )
-        assert state.goals[1].max_price[r] == pytest.approx((-found.fun + RADIUS) / 0.12, rel=1e-6)
+        assert state.goals[1].max_price[r] == scale(np.array([x[r] @ model[r].T for x in contexts]))
 
 
 def test_the_second_stage_has_what_the_paper_leaves_it():
@@ -125,15 +129,7 @@ def test_the_program_reads_an_oracle_that_only_the_pulls_of_the_first_stage_taug
     for r in range(2):
         features, outcomes = np.array(x)[:, r], np.array(y)[:, r]
         theta = np.linalg.solve(features.T @ features + 0.5 * np.eye(9), features.T @ outcomes)
-        means = np.array([c[r] @ theta for c in contexts])
-        found = linprog(
-            -means[:, :, 0].ravel() / EXPLORE,
-            A_ub=means[:, :, 1:].reshape(-1, 2).T / EXPLORE,
-            b_ub=np.array([0.15, 0.12]) + 2 * RADIUS,
-            A_eq=np.kron(np.eye(EXPLORE), np.ones(arms)),
-            b_eq=np.ones(EXPLORE),
-        )
-        assert state.goals[1].max_price[r] == pytest.approx((-found.fun + RADIUS) / 0.12, rel=1e-6)
+        assert state.goals[1].max_price[r] == scale(np.array([c[r] @ theta for c in contexts]))
 
 
 def test_the_rate_of_the_theory_has_its_factor():

@@ -6,7 +6,6 @@ By hand: `python -m tests.live.kills 500 [SEED [sqlite | postgresql | URL]]`; a 
 from __future__ import annotations
 
 import json
-import os
 import random
 import sys
 import time
@@ -17,7 +16,7 @@ from tempfile import TemporaryDirectory
 from evenhand.live import Busy, Campaign, Conflict, Paused, Unknown, backup
 from evenhand.live.worker.batches import Deciding
 from tests.live.kill_checks import POLICIES, check, often_erased, segments
-from tests.live.killers import forked, kill_workers
+from tests.live.killers import forked, kill_workers, teller
 from tests.live.servers import running, schema
 
 WORKERS = 4
@@ -46,13 +45,7 @@ def decided(campaign, first, count):
 
 def serve(folder, url, name, seed):
     """Decide and observe until killed; every reply is on disk before the next question."""
-    luck = random.Random(seed)
-    told = os.open(folder / f"{name}.replies", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-
-    def tell(*line):
-        os.write(told, (json.dumps(line) + "\n").encode())
-        os.fsync(told)
-
+    luck, tell = random.Random(seed), teller(folder, name)
     campaign, copies, switches, ahead = opened(url), 0, 0, 0
     known, done = [], []
     while True:

@@ -6,7 +6,6 @@ By hand: `python -m tests.live.lease_kills 300 [SEED [sqlite | postgresql]]`; a 
 from __future__ import annotations
 
 import json
-import os
 import random
 import sys
 import time
@@ -20,7 +19,7 @@ from evenhand.live.campaigns.commands import audit_files
 from evenhand.live.fold.lease import lease_of
 from evenhand.live.leases.settlement import switch_totals
 from evenhand.live.stores.opening import connect
-from tests.live.killers import forked, kill_workers, replies
+from tests.live.killers import forked, kill_workers, replies, teller
 from tests.live.lease_worlds import PROBLEM, TOTAL, check_campaign, check_pool, check_together
 from tests.live.servers import running, schema
 
@@ -45,16 +44,14 @@ def give_back(campaign, luck):
 
 def serve(folder, urls, name, own, seed):
     """Decide, observe, and settle until killed; every reply is on disk before the next question."""
-    luck = random.Random(seed)
-    told = os.open(folder / f"{own}.replies", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    luck, tell = random.Random(seed), teller(folder, own)
     pool, campaign = opened(folder, urls, name)
     known = []
     while True:
         try:
             n = max(int(campaign._worker.fold.state.t[0]) + luck.randrange(-3, 5), 0)
             reply = campaign.decide({"age": 20 + n % 40}, key=f"key {n}")
-            os.write(told, (json.dumps([name, reply.id, reply.key, reply.action]) + "\n").encode())
-            os.fsync(told)
+            tell(name, reply.id, reply.key, reply.action)
             if reply.action is not None and not reply.repeated:
                 known.append((reply.id, reply.action))
             if known and luck.random() < 0.9:

@@ -17,6 +17,7 @@ from evenhand.live.log.events import encode
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.batches import Deciding
 from tests.live.schedules import same_fold
+from tests.polling import Clock
 
 PROBLEM = eh.Problem(
     actions=("none", "letter", "call"),
@@ -38,16 +39,6 @@ POLICIES = (
 _MINUTE = 60 * 10**6
 
 
-class Clock:
-    """A clock that stands still until it is set forward."""
-
-    def __init__(self) -> None:
-        self.now = 1_900_000_000 * 10**6
-
-    def __call__(self) -> int:
-        return self.now
-
-
 class World:
     """Two campaigns that are asked the same; one is sealed, and the other only notes it.
 
@@ -57,7 +48,7 @@ class World:
     """
 
     def __init__(self, seed: int, folder: Path) -> None:
-        self.luck, self.folder, self.clock = np.random.default_rng(seed), folder, Clock()
+        self.luck, self.folder, self.clock = np.random.default_rng(seed), folder, Clock(1_900_000_000 * 10**6)
         self.stores = MemoryStore(self.clock), MemoryStore(self.clock)
         self.stores[1].whole = True  # as nothing is moved out of it
         fate = str(self.luck.choice(["hold", "fallback", "release"]))

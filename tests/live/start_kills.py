@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import random
 import sys
 import time
@@ -26,7 +25,7 @@ from evenhand.live.stores.opening import connect, whole
 from tests.live.campaigns.test_files import STATED
 from tests.live.campaigns.test_switches_under_load import with_action
 from tests.live.kill_checks import of_seals, often_erased, refuse_sealed, segments
-from tests.live.killers import forked, kill_workers, replies
+from tests.live.killers import forked, kill_workers, replies, teller
 from tests.live.kills import stored
 
 WORKERS = 4
@@ -48,12 +47,7 @@ def served(folder, url, name, seed):
         tell("started", 0, said.getvalue().count("is superseded"))
         work(found[0], folder, url, name, random.Random(seed), tell)
 
-    told = os.open(folder / f"{name}.replies", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-
-    def tell(*line):
-        os.write(told, (json.dumps(line) + "\n").encode())
-        os.fsync(told)
-
+    tell = teller(folder, name)
     with patch("evenhand.live.http.start.serve", serve), redirect_stdout(io.StringIO()), redirect_stderr(said):
         status = main(["serve", str(folder / "first.toml"), "--store", url])
     raise RuntimeError(f"status {status}: {said.getvalue()}")

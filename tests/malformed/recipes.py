@@ -19,7 +19,7 @@ from evenhand.recipes.cab import theoretical_constants
 from evenhand.sets import Ball
 from tests.examples.environments import BOUND, PRODUCTS
 from tests.examples.problems import EVERYTHING, LITTLE
-from tests.goals.arms import Truth, problem as arms
+from tests.goals.arms import problem as arms, truth
 from tests.malformed.tables import changes, each, wrong
 from tests.rankings import TASTES
 
@@ -138,11 +138,11 @@ ROWS = [
     (lambda: r.pgd(LITTLE, MODEL), f"{SUBJECT}at least one constraint to set prices for"),
     (lambda: r.lagrange_cbw(FREE, LEARNER), f"{SUBJECT}at least one constraint"),
     (lambda: r.lagrange_cbw(NO_PARITY, LEARNER), "problem.maximize: expected an outcome or a Linear objective"),
-    (lambda: r.pgd(GINI, Truth()), "...a Linear objective"),
-    (lambda: r.fw_linucb(GINI, Truth()), "...no constraints; fw_dual"),
-    (lambda: r.fw_linucb(UNLIMITED, Truth()), "...start_at...'u'...offset"),  # smoothing does not hide it
-    (lambda: r.fw(GINI, lambda q: r.resolving(q, Truth())), "...do not plan"),
-    (lambda: r.fw(GINI, lambda q: r.fw_dual(q, Truth())), "recipe: expected one whose reward...got fw_dual"),
+    (lambda: r.pgd(GINI, truth()), "...a Linear objective"),
+    (lambda: r.fw_linucb(GINI, truth()), "...no constraints; fw_dual"),
+    (lambda: r.fw_linucb(UNLIMITED, truth()), "...start_at...'u'...offset"),  # smoothing does not hide it
+    (lambda: r.fw(GINI, lambda q: r.resolving(q, truth())), "...do not plan"),
+    (lambda: r.fw(GINI, lambda q: r.fw_dual(q, truth())), "recipe: expected one whose reward...got fw_dual"),
     (lambda: r.fw(GINI, lambda q: 3), "recipe: expected a function from a problem to a policy, got 3"),
     (lambda: r.fw(PLAIN, r.ucb(PLAIN, MODEL)), "recipe: ...function"),
     *(

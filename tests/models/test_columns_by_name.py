@@ -18,7 +18,7 @@ from evenhand.choices import InverseGap, Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.models import PerAction, Sklearn
 from evenhand.models.sklearn import selects_by_name
-from evenhand.offline import cross_fit
+from tests.offline.folds import cross_fit
 
 TOWNS = ("north", "south", "east")
 FILE = tomllib.loads("""

@@ -4,6 +4,7 @@ import pytest
 from evenhand.models import Fixed, Logarithmic, Ridge, Sampled, SelfNormalised
 from tests import twins
 from tests.calls import ask, tell
+from tests.models.test_bayesian_ridge import history, run
 from tests.properties import drawn
 
 
@@ -14,22 +15,12 @@ def closed_form(x, y, ridge):
     return np.linalg.inv(v), np.linalg.solve(v, x.T @ y).T, log_det
 
 
-def history(rng, replicas, rounds, plays, n, m):
-    x = rng.normal(size=(rounds, replicas, plays, n)) * (rng.random((rounds, replicas, plays, n)) < 0.7)
-    y = rng.normal(size=(rounds, replicas, plays, m))
-    y[rng.random((rounds, replicas, plays)) < 0.2] = np.nan  # not observed at all
-    y[rng.random(y.shape) < 0.05] = np.nan  # one outcome not observed
-    return x, y, (rng.random((rounds, replicas)) < 0.8).astype(float)
-
-
 @drawn(replicas=4, plays=3, n=6, m=4, ridge=[1.0, 0.1, 0.001])
 def test_the_state_is_the_closed_form_of_all_plays_that_were_observed(replicas, plays, n, m, ridge, seed):
     rng = np.random.default_rng(seed)
     x, y, rounds = history(rng, replicas, 25, plays, n, m)
     model = Ridge(n_features=n, n_outcomes=m, ridge=ridge)
-    state = model.start(replicas, np.full(m, -10.0), np.full(m, 10.0), 100)
-    for t in range(25):
-        tell(model, state, x[t], y[t], rounds[t], np.zeros((replicas, 1, m)))
+    state = run(model, x, y, rounds, np.full(m, -10.0), np.full(m, 10.0))
     for r in range(replicas):
         seen = (rounds[:, r, None] > 0) & ~np.isnan(y[:, r]).any(2)
         inverse, theta, log_det = closed_form(x[:, r][seen], y[:, r][seen], ridge)
@@ -45,9 +36,7 @@ def test_two_thousand_rounds_stay_the_closed_form(ridge):
     x, truth = rng.normal(size=(2000, 1, 1, 5)), rng.normal(size=(3, 5))
     y = x @ truth.T + 0.1 * rng.normal(size=(2000, 1, 1, 3))
     model = Ridge(n_features=5, n_outcomes=3, ridge=ridge)
-    state = model.start(1, np.full(3, -50.0), np.full(3, 50.0), 100)
-    for t in range(2000):
-        tell(model, state, x[t], y[t], np.ones(1), np.zeros((1, 1, 3)))
+    state = run(model, x, y, np.ones((2000, 1)), np.full(3, -50.0), np.full(3, 50.0))
     _, theta, _ = closed_form(x[:, 0, 0], y[:, 0, 0], ridge)
     np.testing.assert_allclose(state.theta[0], theta, rtol=1e-7, atol=1e-8)
 
@@ -65,10 +54,7 @@ def test_value_is_its_twin(replicas, candidates, n, m, k, width, clipped, seed):
     rng = np.random.default_rng(seed)
     model = Ridge(n_features=n, n_outcomes=m, width=width, clipped=clipped)
     low = rng.uniform(-1, 0, m)
-    state = model.start(replicas, low, low + rng.uniform(0.1, 2, m), 100)
-    x, y, rounds = history(rng, replicas, 10, 2, n, m)
-    for t in range(10):
-        tell(model, state, x[t], y[t], rounds[t], np.zeros((replicas, k, m)))
+    state = run(model, *history(rng, replicas, 10, 2, n, m), low, low + rng.uniform(0.1, 2, m))
     query, w = rng.normal(size=(replicas, candidates, n)), rng.normal(size=(replicas, k, m)).round(1)
     mean, bonus = ask(model, state, query, w)
     half = width.radius(state.count, state.log_det, 1.0)[:, None] * twins.norms(query, state.inverse)

@@ -8,10 +8,9 @@ import sys
 
 import numpy as np
 
-from evenhand.offline import cross_fit
 from evenhand.offline.estimators import IPS, SNDR, SNIPS, DirectMethod, DoublyRobust
 from evenhand.offline.estimators.base import Sample
-from evenhand.offline.outcome_models import folds_of
+from tests.offline.folds import cross_fit, folds_of
 from tests.offline.logs import COSTS, draw
 
 ROWS = 5000

@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from evenhand.offline import cross_fit
 from evenhand.offline.estimators import (
     IPS,
     MIPS,
@@ -24,7 +23,7 @@ from evenhand.offline.estimators import (
     Switch,
 )
 from evenhand.offline.estimators.base import Sample
-from evenhand.offline.outcome_models import folds_of
+from tests.offline.folds import cross_fit, folds_of
 from tests.offline.regimes import World, alike, bent, clicks, log_of, mine, noisy, spent, truth
 from tests.tables import head, row
 

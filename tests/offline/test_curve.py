@@ -11,11 +11,11 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, Frontier, RidgeByErrors, curve, value
 from evenhand.offline.curve_policies import cheapest_of, planned, single
-from evenhand.offline.outcome_models import folds_of
 from evenhand.offline.plans.fold_plans import Crossed, Fold, best
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Budget, Floor, Parity
 from tests.offline.bootstraps import fair_measured, measured, resampled, single_again, targeted_again
+from tests.offline.folds import folds_of
 from tests.offline.logs import draw, problem
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from evenhand.offline import Frontier, RidgeByErrors, value
 from evenhand.offline.curve_policies import planned
 from evenhand.offline.estimators.snips import normalised
 from evenhand.offline.evidence import Tables
-from evenhand.offline.outcome_models import Asked, Sums, by_sums, fold_models, folds_of, predicted
+from evenhand.offline.outcome_models import Asked, Sums, by_sums, fold_models, predicted
 from evenhand.offline.plans.fold_plans import Crossed, Fold, best, even
 from evenhand.offline.plans.frontier import _order
 from evenhand.offline.plans.objectives import Aim
@@ -18,6 +18,7 @@ from evenhand.offline.plans.planned_policies import moves
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Outcome
 from tests.offline import use_coverage
+from tests.offline.folds import folds_of
 from tests.offline.logs import draw, problem
 from tests.offline.test_delta import drawn
 

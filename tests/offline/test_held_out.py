@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand.offline import Evidence, FairFrontier, RidgeByErrors
-from evenhand.offline.outcome_models import folds_of
+from tests.offline.folds import folds_of
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("EVENHAND_DATA", ROOT.parent / "shared" / "data"))

@@ -11,13 +11,13 @@ from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linea
 from evenhand.offline import curve, value
 from evenhand.offline.curve_policies import planned
 from evenhand.offline.evidence import Tables
-from evenhand.offline.outcome_models import folds_of
 from evenhand.offline.plans.fold_plans import Crossed, FairFrontier, best as best_within, within
 from evenhand.offline.plans.objectives import Aim
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Budget, Outcome, Parity
 from tests.objectives.twins import expression
 from tests.offline.bootstraps import resampled
+from tests.offline.folds import folds_of
 from tests.offline.logs import draw, problem
 from tests.offline.test_delta import OUTCOMES, WELFARE, drawn
 from tests.rows import for_each

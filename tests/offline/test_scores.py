@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.offline import Estimate, RidgeByErrors, cross_fit
+from evenhand.offline import Estimate, RidgeByErrors
 from evenhand.offline.cautions import doubter
 from evenhand.offline.estimators import IPS, SNIPS, DirectMethod, DoublyRobust, Switch
 from evenhand.offline.estimators.base import Sample
 from evenhand.offline.estimators.snips import normalised
-from evenhand.offline.outcome_models import PENALTIES, folds_of
+from evenhand.offline.outcome_models import PENALTIES
 from evenhand.offline.scores import weights
 from tests.offline.coverage import measured
+from tests.offline.folds import cross_fit, folds_of
 from tests.offline.hall import interval_of
 
 

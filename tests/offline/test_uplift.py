@@ -8,11 +8,11 @@ import pytest
 from evenhand.objectives import AlphaFair
 from evenhand.offline import RidgeByErrors, curve, value
 from evenhand.offline.curve_table import Curve
-from evenhand.offline.outcome_models import folds_of
 from evenhand.offline.scores import Estimate, Z, scores
 from evenhand.offline.uplift import RATES, Ranking
 from evenhand.problem import Budget, Outcome
 from tests.offline.curve_coverage import drawn, measures
+from tests.offline.folds import folds_of
 from tests.offline.logs import draw, problem
 
 BUDGETS, PARTS = (0.0, 0.1, 0.4, 1.0), np.array([0.05, 0.2, 0.45, 0.3])  # half the steps to either side

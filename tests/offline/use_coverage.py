@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats.qmc import MultivariateNormalQMC
 
-from evenhand.offline import Frontier, cross_fit, value
-from evenhand.offline.outcome_models import folds_of
+from evenhand.offline import Frontier, value
 from evenhand.problem import Budget, Outcome
+from tests.offline.folds import cross_fit, folds_of
 from tests.offline.logs import draw, problem
 
 ROWS, RATE, POPULATION = 1000, 0.3, 4096

@@ -6,6 +6,7 @@ import pytest
 from evenhand.models import BayesianRidge, PerAction
 from evenhand.policy.batch import decide_all, freeze, pass_on
 from evenhand.recipes import resolving
+from evenhand.run import play
 from tests.batch_costs import SEED, count, counting, main, run
 from tests.ignorance import Letters
 
@@ -16,10 +17,8 @@ POLICY = resolving(WORLD.problem, PerAction(inner=BayesianRidge(n_features=2, n_
 def test_a_counting_state_has_the_bonuses_of_one_in_which_the_plays_wait():
     """Those of the real state after the same plays: a row lacks them, and a row that counts has them."""
     state, place = POLICY.start(seed=SEED), WORLD.start(SEED, np.array([0]))
-    for j in range(60):
-        decision = POLICY.act(state, place.context(j))
-        for arrival in place.respond(j, place.context(j), decision)[1]:
-            POLICY.learn(state, arrival.decision, arrival.y)
+    for _ in play(POLICY, state, place, range(60)):
+        pass
     rows = freeze(POLICY, state), counting(POLICY, state)
     for j in range(60, 90):
         context = place.context(j)

@@ -9,6 +9,7 @@ from evenhand.policy.corrections import revise
 from evenhand.policy.saving import flatten
 from evenhand.problem import NeverWorse
 from tests.rows import for_each
+from tests.states import unchanged
 
 
 def shop(*budgets):
@@ -102,9 +103,6 @@ def test_an_outcome_that_cannot_be_is_refused_and_changes_nothing():
     decision = policy.act(state, policy.encode({"age": 30, "zone": "town"}))
     zero = {"answer": 0, "cents": 0}
     policy.observe(state, decision, zero)
-    before = {path: np.copy(z) for path, z in flatten(state)}
     for wrong in ({"answer": 0, "cents": 10}, {"answer": 0}, {"answer": float("nan"), "cents": 0}):
-        with pytest.raises(InvalidInput):
+        with unchanged(state), pytest.raises(InvalidInput):
             revise(policy, state, decision, zero, wrong)
-    for path, z in flatten(state):
-        assert np.array_equal(z, before[path], equal_nan=z.dtype.kind == "f")

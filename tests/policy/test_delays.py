@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.recipes import uniform
+from evenhand.run import play
 from tests.delays import (
     BAYESIAN,
     CONSTRAINTS,
@@ -37,13 +38,10 @@ def test_every_outcome_arrives_once_after_the_delay_of_its_action():
     world = Letters(horizon=30, delay=(2, 0, 5), at_once=3)
     policy, there = uniform(world.problem, n_features=3), world.start(1, np.arange(6))
     state, due, found = policy.start(seed=2, replicas=6), {}, {}
-    for t in range(30):
-        context = there.context(t)
-        decision, arrivals = there.respond(t, context, policy.act(state, context))
+    for t, _, decision, _, arrivals in play(policy, state, there, range(30)):
         for r, action in enumerate(decision.plays[:, 0]):
             due[t, r] = t + (late[action] if t >= 3 else 0)
         for a in arrivals:
-            policy.learn(state, a.decision, a.y, pending=a.pending)
             here = ~np.isnan(a.y).any((1, 2))
             for r in np.flatnonzero(here):
                 assert (a.step, r) not in found

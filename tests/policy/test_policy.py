@@ -29,12 +29,8 @@ POLICIES = [pgd(COURT.problem, MODEL, step=0.02), pgd(COURT.problem, MODEL, step
 
 def run(policy, environment, replicas, rounds, seed=5):
     world, state = environment.start(seed, np.array(replicas)), policy.start(seed=seed, replicas=replicas)
-    for step in range(rounds):
-        context = world.context(step)
-        decision = policy.act(state, context)
-        for arrival in world.respond(step, context, decision)[1]:
-            policy.learn(state, arrival.decision, arrival.y)
-        yield state, decision
+    for step in play(policy, state, world, range(rounds)):
+        yield state, step.decision
 
 
 def after(policy, environment, replicas, rounds):
@@ -96,17 +92,12 @@ def test_when_the_horizon_is_over_nothing_is_played_and_no_round_counts():
     court = Court(horizon=30)
     policy = pgd(court.problem, MODEL, step=0.05, warmup=5)
     world, state = Court(horizon=99).start(1, np.arange(2)), policy.start(seed=1, replicas=2)
-    for step in range(40):
-        context = world.context(step)
-        decision = policy.act(state, context)
+    for step, _, decision, _, _ in play(policy, state, world, range(40)):
         over = step >= 30
         np.testing.assert_array_equal(decision.plays, np.full((2, 1), -1) if over else decision.plays)
         np.testing.assert_array_equal(decision.counted, np.zeros(2) if over else np.ones(2))
         if step == 29:
-            policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
             end = {path: z.copy() for path, z in flatten(state)}
-        else:
-            policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
     np.testing.assert_array_equal(state.t, [30.0, 30.0])
     for path, z in flatten(state):
         np.testing.assert_array_equal(z, end[path], err_msg=path)
@@ -118,9 +109,7 @@ def test_what_is_not_offered_is_never_played():
     policy = Policy(problem=problem, model=model, goals=(reward(problem),), choice=TopK(2))
     world, state = Market(problem=problem, offered=0.3).start(1, np.arange(8)), policy.start(seed=1, replicas=8)
     idle = 0
-    for step in range(60):
-        context = world.context(step)
-        decision = policy.act(state, context)
+    for _, context, decision, _, _ in play(policy, state, world, range(60)):
         count = context.offered.sum(1)
         np.testing.assert_array_equal((decision.plays >= 0).sum(1), np.minimum(count, 2))
         np.testing.assert_array_equal(decision.counted, count > 0)
@@ -131,7 +120,6 @@ def test_what_is_not_offered_is_never_played():
                 np.testing.assert_array_equal(decision.features[r, p], np.broadcast_to(x, 3))
                 np.testing.assert_array_equal(decision.known[r, p], np.broadcast_to(z, 2))
         idle += (count == 0).sum()
-        policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
     assert idle > 0
     np.testing.assert_array_equal(state.t.sum(), 8 * 60 - idle)
 

@@ -47,13 +47,8 @@ def test_loading_gives_every_array_back(tmp_path):
     for recipe in RECIPES.values():
         policy, environment = recipe[-1]
         state = policy.start(seed=2**64 - 1, replicas=[5, 1])
-        world = environment.start(3, state.replicas)
-        for step in range(20):
-            context = world.context(step)
-            taken, arrivals = world.respond(step, context, policy.decide(state, context))
-            policy.commit(state, context, taken)
-            for a in arrivals:
-                policy.learn(state, a.decision, a.y, exposed=a.exposed, pending=a.pending)
+        for _ in play(policy, state, environment.start(3, state.replicas), range(20)):
+            pass
         policy.save(state, tmp_path / "s.npz")
         loaded = policy.load(tmp_path / "s.npz")
         before, after = dict(flatten(state)), dict(flatten(loaded))

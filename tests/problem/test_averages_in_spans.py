@@ -15,7 +15,7 @@ from evenhand.problem.constraints import per_row
 from evenhand.problem.spans import Spans
 from evenhand.replay import replay_log
 from evenhand.replay.measures import names, span_statements, span_uses
-from evenhand.run import opt
+from evenhand.run import opt, play
 from tests import averages, day_worlds
 from tests.replay.test_spans import DAILY, days as rows_of_days, write
 
@@ -109,7 +109,7 @@ def test_days_are_nearer_to_their_limit_than_under_the_limit_of_the_run(constrai
     beyond = []
     for per in (None, 1.0):
         world = averages.shop(replace(constraint, per=per), **SMALL)
-        trace = averages.run(world, seed=0, replicas=6)
+        trace = world.played(seed=0, replicas=6)
         values = averages.by_day(world, trace, constraint)
         beyond.append(np.maximum(values - constraint.limit(1), 0.0).mean(1))
     error = np.std(beyond[0] - beyond[1], ddof=1) / np.sqrt(6)
@@ -122,15 +122,10 @@ def test_days_are_nearer_to_their_limit_than_under_the_limit_of_the_run(constrai
 
 def test_a_status_says_what_every_day_has():
     world = averages.shop(replace(averages.RATIO, per=1.0), **SMALL)
-    policy = averages.policy(world)
+    policy = world.policy
     state, started, sums = policy.start(seed=0), world.start(0, np.arange(1)), np.zeros((4, 2))
-    for step, time in enumerate(world.times[world.times < 2.5]):
-        context = started.context(step)
-        decision = policy.decide(state, context)
-        policy.commit(state, context, decision)
-        (arrival,) = started.respond(step, context, decision)[1]
-        policy.learn(state, decision, arrival.y)
-        sums[int(time)] += arrival.y[0, 0]
+    for step, _, _, _, (arrival,) in play(policy, state, started, range(int((world.times < 2.5).sum()))):
+        sums[int(world.times[step])] += arrival.y[0, 0]
     (standing,) = policy.status(state).standings.values()
     ratios = sums[:3, 1] / sums[:3, 0]
     assert [(z.start, z.end, z.limit, z.over) for z in standing.spans] == [

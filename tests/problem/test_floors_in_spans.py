@@ -10,7 +10,7 @@ from evenhand.planning.pace import Pace
 from evenhand.policy.standings import SpanSum, Standing
 from evenhand.problem import Budget, Floor, Groups, Outcome, Problem
 from evenhand.recipes import resolving
-from evenhand.run import opt
+from evenhand.run import opt, play
 from tests import floors
 
 DATED = {"since": "2026-11-23T12:00", "until": "2026-12-03", "horizon": 90}
@@ -83,7 +83,7 @@ def test_the_optimum_has_a_row_for_every_span():
 
 def test_days_reach_their_floors_in_the_mean_and_the_report_says_so():
     world = floors.saving(15.0, cases=floors.day_worlds.cases(3, 4, level=0.4), until=4.0, level=0.4)
-    trace = floors.run(world, seed=0, replicas=6)
+    trace = world.played(seed=0, replicas=6)
     sales = floors.by_day(world, trace)
     error = sales.std(0, ddof=1) / np.sqrt(len(sales))
     assert (sales.mean(0) >= 15.0 - error).all()
@@ -94,15 +94,10 @@ def test_days_reach_their_floors_in_the_mean_and_the_report_says_so():
 
 def test_a_status_says_what_every_day_has():
     world = floors.saving(10.0, cases=floors.day_worlds.cases(3, 3, level=0.1), until=3.0)
-    policy = floors.policy(world)
+    policy = world.policy
     state, started, sales = policy.start(seed=0), world.start(0, np.arange(1)), np.zeros(3)
-    for step, time in enumerate(world.times[world.times < 2.5]):
-        context = started.context(step)
-        decision = policy.decide(state, context)
-        policy.commit(state, context, decision)
-        (arrival,) = started.respond(step, context, decision)[1]
-        policy.learn(state, decision, arrival.y)
-        sales[int(time)] += arrival.y[0, 0, 0]
+    for step, _, _, _, (arrival,) in play(policy, state, started, range(int((world.times < 2.5).sum()))):
+        sales[int(world.times[step])] += arrival.y[0, 0, 0]
     (standing,) = policy.status(state).standings.values()
     assert [(z.start, z.end, z.limit, z.over) for z in standing.spans] == [
         ("0", "1", 10.0, True), ("1", "2", 10.0, True), ("2", "3", 10.0, False)]  # fmt: skip
@@ -115,14 +110,14 @@ def test_budgets_go_before_floors():
     world = floors.saving(
         60.0, Budget("money", total=3.0, per=1.0), cases=floors.day_worlds.cases(3, 3, level=0.1), until=3.0
     )
-    trace = floors.run(world, seed=0, replicas=3)
+    trace = world.played(seed=0, replicas=3)
     day, money = world.times.astype(int), np.nan_to_num(trace.plays.outcomes[:, :, 0, 1])
     assert all((money[day[: len(money)] == d].sum(0) <= 3.0).all() for d in range(3))
 
 
 def test_a_span_that_is_over_is_not_missed_while_outcomes_wait():
     world = floors.saving(10.0, cases=floors.day_worlds.cases(3, 3, level=0.1), until=3.0)
-    policy = floors.policy(world)
+    policy = world.policy
     state, started = policy.start(seed=0), world.start(0, np.arange(1))
     for step in range(int((world.times < 1.5).sum())):
         context = started.context(step)

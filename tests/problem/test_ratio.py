@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 import evenhand as eh
 from evenhand.core.luck import Luck, Stream
-from evenhand.environments import Arrival
+from evenhand.environments import _cases
 from evenhand.live import Campaign
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.dashboard.sections import Readings
@@ -24,7 +24,7 @@ from evenhand.problem.rows import Cases
 from evenhand.recipes import resolving, uniform
 from evenhand.replay.run import replay_log
 from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run.simulation import play, simulate
 from evenhand.testing import check_constraint
 from tests.examples.problems import EVERYTHING
 from tests.live.http_campaign import CASE, SHOP
@@ -111,26 +111,13 @@ class Alike:
     n_features = 2
 
     def start(self, seed, replicas):
-        return AlikeWorld(self.problem, Luck(seed=seed, replicas=replicas))
+        luck, x = Luck(seed=seed, replicas=replicas), np.tile(np.eye(2), (len(replicas), 1, 1))
 
+        def case(step):
+            area = (luck.uniform(Stream.CONTEXT, np.array([step]), 1) > 0.5).astype(np.int64)[:, :, None]
+            return eh.Context(x, self.problem.declared[None], area, np.ones((1, 2), bool))
 
-class AlikeWorld:
-    counts_idle_steps = True
-
-    def __init__(self, problem, luck):
-        self.problem, self.luck, self.steps = problem, luck, problem.horizon
-
-    def context(self, step):
-        area = (self.luck.uniform(Stream.CONTEXT, np.array([step]), 1) > 0.5).astype(np.int64)[:, :, None]
-        return eh.Context(
-            np.tile(np.eye(2), (len(area), 1, 1)), self.problem.declared[None], area, np.ones((1, 2), bool)
-        )
-
-    def respond(self, step, context, decision):
-        return decision, [Arrival(step, decision, np.zeros((*decision.plays.shape, 1)))]
-
-    def expected(self, context, plays):
-        return np.zeros((*plays.shape, 1))
+        return _cases.Cases(self.problem.horizon, luck, case, lambda x, plays: np.zeros((*plays.shape, 1)))
 
 
 def test_the_optimum_of_two_offers_is_the_closed_form():
@@ -339,10 +326,8 @@ def test_its_price_is_explained():
     world = Sales(subject_to=(COST,), horizon=300)
     policy = resolving(world.problem, BayesianRidge(n_features=9, n_outcomes=2))
     state, run = policy.start(), world.start(0, np.arange(1))
-    for t in range(150):
-        context = run.context(t)
-        decision = policy.act(state, context)
-        policy.learn(state, decision, run.respond(t, context, decision)[1][0].y)
+    for _ in play(policy, state, run, range(150)):
+        pass
     context = run.context(150)
     text = policy.explain(state, context, policy.decide(state, context))
     assert "price of dollars - 0.3 sale" in text

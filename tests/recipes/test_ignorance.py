@@ -13,7 +13,7 @@ from evenhand.policy import Policy
 from evenhand.problem import Budget, Floor, Within
 from evenhand.problem.rows import select
 from evenhand.recipes import lin_cbwk, resolving, resolving_allocation
-from evenhand.run import simulate
+from evenhand.run import play, simulate
 from evenhand.sets import Ball
 from tests.ignorance import CENTS, Letters, Targets
 from tests.states import equal
@@ -197,13 +197,9 @@ def test_a_replica_acts_as_it_does_alone_while_it_knows_nothing():
     plays, chances, _, _ = rounds(policy, world, 3)
     for r in range(3):
         state, there = policy.start(seed=5, replicas=[r]), world.start(5, np.array([r]))
-        for t in range(60):
-            context = there.context(t)
-            decision = policy.act(state, context)
+        for t, _, decision, _, _ in play(policy, state, there, range(60)):
             np.testing.assert_array_equal(decision.plays[0], plays[t, r])
             np.testing.assert_array_equal(decision.propensities[0], chances[t, r])
-            for a in there.respond(t, context, decision)[1]:
-                policy.learn(state, a.decision, a.y)
 
 
 def test_a_saved_policy_goes_on_mixing(tmp_path):

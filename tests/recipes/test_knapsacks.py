@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.luck import Luck, Stream
+from evenhand.core.luck import Luck
 from evenhand.core.records import Context
-from evenhand.environments import Arrival, MixedArms, WithoutContexts
-from evenhand.environments._cases import coins, means
+from evenhand.environments import MixedArms, WithoutContexts
+from evenhand.environments._cases import Cases, means, no_groups
 from evenhand.goals import HardBudget
 from evenhand.models import Fixed, Ridge, Stacked, Tabular
 from evenhand.problem import Budget, Outcome, Problem, Within
@@ -65,29 +65,10 @@ class LinearArms:
         return x.reshape(self.arms, -1), blocks
 
     def start(self, seed, replicas):
-        return _LinearArmsWorld(self, Luck(seed=seed, replicas=replicas))
-
-
-class _LinearArmsWorld:
-    counts_idle_steps = True
-
-    def __init__(self, world, luck):
-        x, self._w = world.truth
-        count, self.steps, self._luck = len(luck.replicas), world.horizon, luck
-        known, groups = np.zeros((1, world.arms, 0)), np.zeros((count, 1, 0), np.int64)
-        self._context = Context(np.tile(x, (count, 1, 1)), known, groups, np.ones((1, world.arms), bool))
-
-    def context(self, step):
-        return self._context
-
-    def respond(self, step, context, decision):
-        mean = self.expected(context, decision.plays)
-        return decision, [
-            Arrival(step, decision, coins(mean, self._luck.uniform(Stream.OUTCOME, np.array([step]), mean.shape[2])))
-        ]
-
-    def expected(self, context, plays):
-        return means(context.features, self._w, plays)
+        luck, (x, w) = Luck(seed=seed, replicas=replicas), self.truth
+        features, offered = np.tile(x, (len(replicas), 1, 1)), np.ones((1, self.arms), bool)
+        context = Context(features, np.zeros((1, self.arms, 0)), no_groups(replicas), offered)
+        return Cases(self.horizon, luck, lambda step: context, lambda x, plays: means(x, w, plays))
 
 
 def tabular(problem, confidence=0.5):

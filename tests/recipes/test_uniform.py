@@ -6,6 +6,7 @@ from evenhand.problem import Budget, Numeric, Outcome, Problem
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import uniform
 from evenhand.recipes.baselines import even_lottery
+from evenhand.run import play
 from tests.examples.problems import EVERYTHING, LITTLE
 from tests.rows import for_each
 from tests.worlds import Market
@@ -64,12 +65,8 @@ def test_budgets_are_never_exceeded_and_propensities_are_those_of_what_fits(prob
     policy = uniform(problem, n_features=3)
     world, state = Market(problem=problem).start(4, np.arange(20)), policy.start(seed=4, replicas=20)
     spent = np.zeros((20, len(problem.names)))
-    for step in range(problem.horizon):
-        context = world.context(step)
-        d = policy.act(state, context)
-        y = world.respond(step, context, d)[1][0].y
-        policy.learn(state, d, y)
-        spent += (np.concatenate([y, d.known], 2) * d.counted[:, None, None]).sum(1)
+    for _, _, d, _, (arrival,) in play(policy, state, world, range(problem.horizon)):
+        spent += (np.concatenate([arrival.y, d.known], 2) * d.counted[:, None, None]).sum(1)
         chance = np.array(policy.choice.weights)[d.plays[:, 0]]
         assert (d.propensities[:, 0] >= chance - 1e-12)[d.counted > 0].all()  # of fewer candidates, each is likelier
     for b in problem.spending:

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from evenhand.core.records import Decision, Offer, Worth
+from evenhand.core.records import Decision, Offer as Offer, Worth as Worth
 from evenhand.core.signatures import has
 from evenhand.core.types import Bools, Floats, Ints
-
-__all__ = [
-    "Behind",
-    "Choice",
-    "Follows",
-    "Hears",
-    "MayHear",
-    "Offer",
-    "Pick",
-    "Warms",
-    "Worth",
-    "behind",
-    "exposure_reader",
-    "greedy",
-]
 
 
 class Pick(NamedTuple):

@@ -127,6 +127,11 @@ def first(whole: str, rest: str = "") -> str:
     return "\n".join([*lines[: MOST - 1], f"... {len(lines) - MOST + 1} more{rest}"])
 
 
+def brief(whole: object) -> str:
+    """Return the first lines of what `print` shows of an object, as its `__repr__`."""
+    return first(str(whole), rest=": `print` shows all")
+
+
 def table(title: str, rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
     """Return a plain table in HTML, with all texts escaped.
 

@@ -94,8 +94,7 @@ class Log:
         lines += [f"left out: {reason}" for reason in self.bad.messages()]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
-    def __repr__(self) -> str:
-        return texts.first(str(self), rest=": `print` shows all")
+    __repr__ = texts.brief
 
     def _repr_html_(self) -> str:
         first, *rest = str(self).split("\n")

@@ -9,25 +9,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Worth
+from evenhand.core.records import Worth as Worth
 from evenhand.core.registry import exports
 from evenhand.core.types import Bools, Floats, Ints
-
-__all__ = [
-    "AFFORDABLE",
-    "AHEAD",
-    "COPIES",
-    "OWN_AHEAD",
-    "ROUND",
-    "ZEROS",
-    "Ask",
-    "AskBoth",
-    "Averageable",
-    "Lesson",
-    "Model",
-    "Note",
-    "Worth",
-]
 
 AHEAD = {"ahead": True}  # marks the part of the horizon that is to come and can be paid for, `()`; set by a policy
 AFFORDABLE = {"affordable": True}  # marks the plays of each action that budgets can pay for, `(A)`; set by a policy

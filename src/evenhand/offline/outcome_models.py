@@ -14,7 +14,6 @@ from evenhand.core.extras import scikit_learn
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import whole
 from evenhand.logs.units import Features
 from evenhand.models.sklearn import needs_two_values
 from evenhand.offline.sparse_rows import SparseRows, is_sparse, readable, sparse_ridge
@@ -397,23 +396,10 @@ class RidgeByErrors:
         return np.asarray(x @ self.coefficients)
 
 
-def folds_of(rows: int, folds: int, seed: int) -> Ints:
-    """Deal rows to folds at random, as evenly as possible, `->(N)`.
-
-    >>> np.bincount(folds_of(11, 5, seed=0)).tolist()
-    [3, 2, 2, 2, 2]
-    """
-    found = np.empty(rows, np.int64)
-    for k, mine in enumerate(members_of(np.arange(rows), folds, seed)):
-        found[mine] = k
-    return found
-
-
 def members_of(clusters: Ints, folds: int, seed: int) -> tuple[Ints, ...]:
     """Deal clusters to folds at random, and return the rows of each fold, `(N)->`.
 
     Those of a cluster follow each other. The order of clusters is random, so that ties do not depend on positions.
-    Where each row is a cluster, folds are those of `folds_of`.
     """
     count = int(clusters.max(initial=-1)) + 1
     place = np.empty(count, np.int64)
@@ -421,41 +407,6 @@ def members_of(clusters: Ints, folds: int, seed: int) -> tuple[Ints, ...]:
     at = place[clusters]
     order = np.argsort(at, kind="stable")
     return tuple(order[at[order] % folds == k] for k in range(folds))
-
-
-def cross_fit(
-    x: Floats,
-    actions: Ints,
-    y: Floats,
-    n_actions: int,
-    *,
-    fold: Ints,
-    model: Callable[[], Regressor] = RidgeByErrors,
-    only: Ints | None = None,
-) -> Floats:
-    """Predict the outcome of every action in every row, by models of the other folds, `(N,n),(N),(N)->(N,A)`.
-
-    Each action has a model of its own in each fold.
-
-    Args:
-        x: features, of which the first is 1.
-        actions: those that were logged.
-        y: their outcomes.
-        n_actions: A.
-        fold: of every row; see `folds_of`.
-        model: makes a model that is not fitted yet.
-        only: the actions to predict, by default all; the others have 0.
-
-    Raises:
-        InvalidInput: an action was logged outside a fold less than twice, or a model predicts no finite numbers.
-    """
-    whole("n_actions", n_actions, 1)
-    columns = np.arange(n_actions) if only is None else only
-    members = [np.flatnonzero(fold == k) for k in range(int(fold.max()) + 1)]
-    models, found = fold_models(Asked(x, actions, y, members, model, columns)), np.zeros((len(y), n_actions))
-    for k, rows in enumerate(members):
-        found[rows[:, None], columns] = models.of(k)
-    return found
 
 
 _STEPS = 1000

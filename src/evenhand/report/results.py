@@ -182,8 +182,7 @@ class Result(ABC):
     def __str__(self) -> str:
         return self.text()
 
-    def __repr__(self) -> str:
-        return texts.first(str(self), rest=": `print` shows all")
+    __repr__ = texts.brief
 
     def _repr_html_(self) -> str:
         first = next(self.tables(), Table([], []))

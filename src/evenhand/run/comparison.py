@@ -147,8 +147,7 @@ class Comparison:
         head = [f"{shown[0].name} beyond {shown[0].beyond}", *_HEAD]
         return head, [[d.policy, *map(number, (d.mean, d.se, d.low, d.high, d.worst))] for d in shown]
 
-    def __repr__(self) -> str:
-        return texts.first(str(self), rest=": `print` shows all")
+    __repr__ = texts.brief
 
     def _repr_html_(self) -> str:
         summaries = self.summaries()

@@ -100,8 +100,7 @@ class Sweep:
             return f"Sweep of {' and '.join(self._names)}: interrupted before its first run"
         return "\n\n".join(f"{self._point_text(at)}\n{comparison}" for at, comparison in self.comparisons.items())
 
-    def __repr__(self) -> str:
-        return texts.first(str(self), rest=": `print` shows all")
+    __repr__ = texts.brief
 
     def _repr_html_(self) -> str:
         head, rows = self._cells()

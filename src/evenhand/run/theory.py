@@ -245,8 +245,7 @@ class Theory:
     def __str__(self) -> str:
         return f"{table(list(TheoryNumber._fields), self._cells(), left=2)}\n\n{self.summary()}"
 
-    def __repr__(self) -> str:
-        return texts.first(str(self), rest=": `print` shows all")
+    __repr__ = texts.brief
 
     def _repr_html_(self) -> str:
         return texts.table(self.summary(), self._cells(), TheoryNumber._fields)

@@ -12,6 +12,7 @@ from evenhand.live.fold.fold import Fold
 from evenhand.live.log.events import digest, read, seal_of
 from evenhand.live.log.packing import split
 from evenhand.live.stores.memory import MemoryStore
+from tests.polling import Clock
 
 SHOP = eh.Problem(
     actions=("none", "letter", "call"),
@@ -25,18 +26,9 @@ POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=5)
 GREEDY = eh.ucb(SHOP, eh.PerAction.of(SHOP, eh.Ridge), warmup=0)
 
 
-class Clock:
-    """Moves when told."""
-
-    now = 0
-
-    def __call__(self):
-        return self.now
-
-
 def lived(on_expiry="fallback", rounds=40):
     """A campaign with late, revised, cancelled and expired outcomes, and a switch."""
-    clock, store = Clock(), None
+    clock = Clock(0)
     store = MemoryStore(clock)
     campaign = eh.Campaign.open(store, "shop", POLICY, patience=10, on_expiry=on_expiry)
     waiting = []

@@ -12,8 +12,8 @@ from evenhand.live.campaigns.history import History
 from evenhand.live.fold.cases import NameEncoder
 from evenhand.live.fold.phases import Phase
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.policy.saving import flatten
 from tests.replay.shop import PROBLEM, rows, write
+from tests.states import near
 
 SHOP = eh.Problem(
     actions=("none", "letter"),
@@ -84,8 +84,7 @@ def test_a_log_that_is_folded_anew_has_the_model_and_the_contexts_of_an_adopted_
     anew = worker.folding.base._replace(body=worker.folding.base.body.replace(OLD.fingerprint(), NEW.fingerprint()))
     worker.folding.phases.give(Phase(NEW, NameEncoder(NEW)))
     folded = replace(worker.folding, base=anew).of(lambda after: [e for e in (anew, *events) if e.seq > after]).state
-    for (path, a), (_, b) in zip(flatten(adopted.model), flatten(folded.model), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=path)
+    near(adopted.model, folded.model, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(adopted.books, folded.books)
     place = next(i for i, g in enumerate(NEW.goals) if hasattr(g, "append"))
     ours, theirs = adopted.goals[place].history, folded.goals[place].history

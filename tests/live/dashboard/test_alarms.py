@@ -16,8 +16,9 @@ from evenhand.live.http import app
 from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.models import BayesianRidge, Restarting
-from tests.live.dashboard.worked import DAY, Clock
+from tests.live.dashboard.worked import DAY, START
 from tests.live.http_campaign import serving
+from tests.polling import Clock
 from tests.problems import pose
 
 
@@ -30,7 +31,7 @@ def stated(hard, on_expiry="hold", total=100):
         subject_to=(eh.Budget("minutes", total=total, hard=hard),),
         horizon=100,
     )
-    clock, policy = Clock(), eh.resolving(problem, eh.PerAction.of(problem))
+    clock, policy = Clock(START), eh.resolving(problem, eh.PerAction.of(problem))
     return Campaign.open(MemoryStore(clock), "calls", policy, patience=DAY / 1e6, on_expiry=on_expiry), clock
 
 
@@ -90,7 +91,7 @@ def test_many_outcomes_that_expired():
 def test_a_floor_that_is_missed_by_more_than_chance_explains():
     """No answer where half is asked for: after eight cases three standard errors are 0.53, after ten 0.47."""
     problem = pose("answer", actions=("nothing", "call"), subject_to=(eh.Floor("answer", rate=0.5),), horizon=30)
-    campaign = Campaign.open(MemoryStore(Clock()), "calls", eh.resolving(problem, eh.PerAction.of(problem)))
+    campaign = Campaign.open(MemoryStore(Clock(START)), "calls", eh.resolving(problem, eh.PerAction.of(problem)))
     for i in range(17):
         if i in (0, 8):
             assert raised(campaign) == []
@@ -110,7 +111,9 @@ def careful(slack):
         subject_to=(eh.problem.NeverWorse("sale", than="usual", alpha=0.2, slack=slack),),
         horizon=400,
     )
-    return Campaign.open(MemoryStore(Clock()), "letters", eh.resolving(problem, eh.PerAction.of(problem)), patience=9e6)
+    return Campaign.open(
+        MemoryStore(Clock(START)), "letters", eh.resolving(problem, eh.PerAction.of(problem)), patience=9e6
+    )
 
 
 def test_a_ratio_that_is_missed_raises_no_alarm_while_its_credit_holds():
@@ -203,7 +206,7 @@ def test_an_objective_below_that_of_the_rounds_held_out():
     """Rounds held out have an answer in four of five cases, others in one of five."""
     problem = pose("answer", actions=("nothing", "call"), horizon=400)
     policy = eh.resolving(problem, eh.PerAction.of(problem), holdout=0.4)
-    campaign = Campaign.open(MemoryStore(Clock()), "calls", policy)
+    campaign = Campaign.open(MemoryStore(Clock(START)), "calls", policy)
     with serving(app(campaign)) as client:
         for i in range(200):
             number = campaign.decide({}, key=f"{i}").id
@@ -219,7 +222,7 @@ def test_an_objective_below_that_of_the_rounds_held_out():
 def test_an_objective_that_may_be_above_that_of_the_rounds_held_out():
     problem = pose("answer", actions=("nothing", "call"), horizon=400)
     policy = eh.resolving(problem, eh.PerAction.of(problem), holdout=0.4)
-    campaign = Campaign.open(MemoryStore(Clock()), "calls", policy)
+    campaign = Campaign.open(MemoryStore(Clock(START)), "calls", policy)
     for i in range(200):
         campaign.observe(campaign.decide({}, key=f"{i}").id, {"answer": i % 2})
     found = campaign.status().held_out["answer"]
@@ -231,7 +234,7 @@ def test_an_objective_that_may_be_above_that_of_the_rounds_held_out():
 def test_what_the_model_says_of_drift_comes_through():
     problem = pose("answer", actions=("nothing", "call"), horizon=1000)
     model = Restarting(inner=BayesianRidge(n_features=2), every=50, young=15)
-    campaign = Campaign.open(MemoryStore(Clock()), "calls", eh.resolving(problem, model))
+    campaign = Campaign.open(MemoryStore(Clock(START)), "calls", eh.resolving(problem, model))
     with serving(app(campaign)) as client:
         for i in range(300):
             campaign.observe(campaign.decide({}, key=f"{i}").id, {"answer": int(i >= 200)})

@@ -10,6 +10,7 @@ import evenhand as eh
 from evenhand.choices import InverseGap, Rate, Staged
 from evenhand.live import Campaign
 from evenhand.live.stores.memory import MemoryStore
+from tests.polling import Clock
 
 DAY = 86_400_000_000  # microseconds
 START = 1_767_600_000_000_000
@@ -36,19 +37,9 @@ CHANCES = {"nothing": 0.05, "letter": 0.15, "call": 0.35, "visit": 0.55}
 MINUTES = {"nothing": 0.0, "letter": 2.0, "call": 12.0, "visit": 45.0}
 
 
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self):
-        self.now = START
-
-    def __call__(self):
-        return self.now
-
-
 def worked(rounds=400, name="autumn mail", seed=0, on_expiry="hold", problem=MAIL):
     """A campaign of so many decisions: outcomes late, never, cancelled and revised."""
-    clock, luck = Clock(), np.random.default_rng(seed)
+    clock, luck = Clock(START), np.random.default_rng(seed)
     policy = eh.pgd(problem, eh.PerAction.of(problem), warmup=80, hard=True)
     policy = replace(policy, choice=Staged(80, InverseGap(Rate(8.0, 0.5))), name="gaps")
     store = MemoryStore(clock)

@@ -3,7 +3,6 @@
 import json
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pytest
 
 import evenhand as eh
@@ -12,8 +11,8 @@ from evenhand.live import Campaign, Conflict
 from evenhand.live.log.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker.worker import Worker
-from evenhand.policy.saving import flatten
 from tests.live.schedules import same_fold
+from tests.states import alike
 
 SHOP = eh.Problem(
     actions=("none", "letter", "call"),
@@ -97,16 +96,6 @@ class Loop:
         self.policy, self.state = policy, policy.adopt(self.state, of=self.policy)
 
 
-def same(state, other):
-    """All arrays are the same, but for the random tokens of receipts."""
-    left, right = dict(flatten(state)), dict(flatten(other))
-    assert left.keys() == right.keys()
-    for path, z in left.items():
-        if path == ".receipts.tokens":
-            z, right[path] = z > 0, right[path] > 0
-        assert np.array_equal(z, right[path], equal_nan=z.dtype.kind == "f"), path
-
-
 def lived(new, on_expiry="fallback", rounds=100, at=50, old=OLD):
     """A campaign with outcomes at once, later, after the switch and never, cancellations and expiries, and its loop."""
     clock = [0]
@@ -145,7 +134,7 @@ def test_a_switched_campaign_has_the_bits_of_the_loop_that_adopts(change, on_exp
     new = resolving(CHANGES[change])
     campaign, store, loop, _ = lived(new, on_expiry)
     assert loop.open, "some decisions still wait"
-    same(loop.state, campaign._worker.fold.state)
+    alike(loop.state, campaign._worker.fold.state)
     assert loop.policy.status(loop.state) == campaign.status()
     (event,) = [e for e in campaign.events() if e.kind == "switched"]
     assert json.loads(event.body)["adopts"] is True
@@ -226,7 +215,7 @@ def test_corrections_on_both_sides_of_a_switch_are_learned_in_their_places(on_ex
         )
     assert learned.averages == pytest.approx(at_once.averages)
     assert learned.prices != at_once.prices
-    same(replayed(campaign, OLD, new, on_expiry, changed), campaign._worker.fold.state)
+    alike(replayed(campaign, OLD, new, on_expiry, changed), campaign._worker.fold.state)
     same_fold(campaign, Campaign.open(store, "shop", new))
     store._kept.clear()
     whole = Campaign.open(store, "shop", (OLD, new))

@@ -26,17 +26,6 @@ from tests.polling import LONG, until
 TOKEN = "a secret of this test"
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return opened(tmp_path_factory.mktemp("doors"))
-
-
-@pytest.fixture(scope="module")
-def client(campaign):
-    with serving(app(campaign)) as found:
-        yield found
-
-
 def names(number):
     return b"{" + b",".join(b'"%d":1' % i for i in range(number)) + b',"z":1,"z":1}'
 

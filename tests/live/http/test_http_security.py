@@ -20,17 +20,6 @@ TOKEN = "a secret of this test"
 
 
 @pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return opened(tmp_path_factory.mktemp("shop"))
-
-
-@pytest.fixture(scope="module")
-def client(campaign):
-    with serving(app(campaign)) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def closed(campaign):
     with serving(app(campaign, token=TOKEN)) as found:
         yield found

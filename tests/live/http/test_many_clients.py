@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenhand.live.http import app, bodies, guard
-from tests.live.http_campaign import asked, opened, serving
+from tests.live.http_campaign import asked, serving
 from tests.polling import LONG, until
 
 TOKEN = "a secret of this test"
@@ -19,11 +19,6 @@ WRONG = b"GET /report HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer wrong
 HEAD = b"Host: localhost\r\nAuthorization: Bearer %s\r\n" % TOKEN.encode()
 BODY = b"POST /decide HTTP/1.1\r\n" + HEAD + b"Content-Length: 99\r\n\r\n{"
 UNREAD = (b"GET /docs HTTP/1.1\r\n" + HEAD + b"\r\n") * 400
-
-
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return opened(tmp_path_factory.mktemp("crowds"))
 
 
 @contextmanager

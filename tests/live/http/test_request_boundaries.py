@@ -6,8 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from evenhand.live.http import app
-from tests.live.http_campaign import asked, events, opened, serving
+from tests.live.http_campaign import asked, events
 from tests.polling import LONG
 from tests.rows import for_each
 
@@ -17,17 +16,6 @@ BODY = b'{"id": 99}'
 JSON = HOST + b"Content-Type: application/json\r\n"
 CHUNKED = b"POST /cancel HTTP/1.1\r\n" + JSON + b"Transfer-Encoding: chunked\r\n"
 CHUNKS = b"4\r\n" + BODY[:4] + b"\r\n6;a=b\r\n" + BODY[4:] + b"\r\n0\r\n\r\n"
-
-
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return opened(tmp_path_factory.mktemp("heads"))
-
-
-@pytest.fixture(scope="module")
-def client(campaign):
-    with serving(app(campaign)) as found:
-        yield found
 
 
 def connected(client):

@@ -53,11 +53,6 @@ def ask(client, path, name, body=None):
 
 
 @pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return opened(tmp_path_factory.mktemp("tokens"))
-
-
-@pytest.fixture(scope="module")
 def client(campaign, tmp_path_factory):
     path = write(
         tmp_path_factory.mktemp("file"),

@@ -16,6 +16,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.policy.saving import flatten
 from tests.live.schedules import same_fold
+from tests.polling import Clock
 
 SHOP = eh.Problem(
     actions=("none", "call"),
@@ -28,16 +29,6 @@ SHOP = eh.Problem(
 POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
 ANNA = {"by": "anna", "why": "the printer is broken"}
 SECOND = 10**6
-
-
-class Clock:
-    """A clock that is set."""
-
-    def __init__(self):
-        self.now = 10**9
-
-    def __call__(self):
-        return self.now
 
 
 def opened(store, **terms):
@@ -101,7 +92,7 @@ def test_a_worker_refuses_at_its_next_request_what_another_one_paused(kind, tmp_
 
 
 def test_a_paused_campaign_expires_and_says_so():
-    clock = Clock()
+    clock = Clock(10**9)
     campaign = opened(MemoryStore(clock), on_expiry="release")
     assert campaign.status().life == ""
     call(campaign, "one")
@@ -119,7 +110,7 @@ def test_a_paused_campaign_expires_and_says_so():
 
 
 def test_patience_holds_for_decisions_from_then_on():
-    clock = Clock()
+    clock = Clock(10**9)
     campaign = opened(MemoryStore(clock))
     before = call(campaign, "before")
     assert campaign.change(patience=3, by="anna", why="answers come sooner") is True
@@ -136,7 +127,7 @@ def test_patience_holds_for_decisions_from_then_on():
 @pytest.mark.parametrize("snapshots", [False, True])
 def test_an_expiry_is_treated_as_is_said_at_its_time(snapshots):
     """Each of three decisions expires under another setting, and its late outcome takes back what was entered then."""
-    clock = Clock()
+    clock = Clock(10**9)
     campaign = opened(MemoryStore(clock), on_expiry="hold")
     other = opened(campaign.store)
     told = []
@@ -181,7 +172,7 @@ def test_what_comes_after_an_expiry_of_another_setting_is_learned():
     """Prices and the model are in the end those of a campaign in which nothing expired."""
     states = []
     for fate in ("hold", "fallback", "release"):
-        clock = Clock()
+        clock = Clock(10**9)
         campaign = opened(MemoryStore(clock), on_expiry="hold")
         campaign.change(on_expiry=fate, by="anna", why="to compare") if fate != "hold" else None
         told = [call(campaign, f"{i}") for i in range(8)]
@@ -217,7 +208,7 @@ def test_after_the_horizon_nothing_is_played_or_the_campaign_is_over():
 
 
 def test_after_its_last_day_a_campaign_is_over_and_not_after_more_cases_than_were_forecast():
-    clock = Clock()
+    clock = Clock(10**9)
     shop = replace(SHOP, horizon=2, since="1970-01-01", until="1970-01-02", subject_to=())
     campaign = eh.Campaign.open(MemoryStore(clock), "shop", eh.uniform(shop, 4))
     campaign.change(after="stop", by="anna", why="clients should know")
@@ -231,7 +222,7 @@ def test_after_its_last_day_a_campaign_is_over_and_not_after_more_cases_than_wer
 
 
 def test_a_switch_keeps_the_life():
-    clock = Clock()
+    clock = Clock(10**9)
     campaign = opened(MemoryStore(clock))
     campaign.change(on_expiry="release", patience=3, **ANNA)
     call(campaign, "one")
@@ -290,7 +281,7 @@ def test_commands_change_a_campaign_whose_workers_run(tmp_path, capsys):
 
 def test_a_campaign_that_has_ended_is_archived(tmp_path, capsys, monkeypatch):
     """Once nothing waits: an expired decision does not, whatever becomes of what it reserves."""
-    url, clock = f"sqlite:///{tmp_path}/log.db", Clock()
+    url, clock = f"sqlite:///{tmp_path}/log.db", Clock(10**9)
     monkeypatch.setattr("evenhand.live.stores.sqlite.clock", clock)
     eh.Campaign.open(url, "other", POLICY).decide({"age": 33}, key="one")
     campaign = opened(url, patience=10)

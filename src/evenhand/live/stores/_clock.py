@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from evenhand.live.log.events import Busy
 
-_ALLOWED = 600.0  # seconds: more than clocks are usually corrected by, and less than the error of a wrong time zone
+# Microseconds by which a clock may be ahead: more than it is usually corrected by, less than a wrong time zone makes.
+_ALLOWED = 600 * 10**6
 
 
 def clock() -> int:
@@ -29,7 +30,6 @@ class Watch:
     since this process first read the clock does; a process that has just started accepts any reading.
 
     Args:
-        allowed: the seconds that the clock may be ahead.
         passed: a monotonic clock in microseconds.
 
     >>> passed = iter((0, 60_000_000, 61_000_000))
@@ -41,9 +41,8 @@ class Watch:
     evenhand.live.log.events.Busy: the clock jumped by 7139 seconds; set it right, or restart the worker to accept it
     """
 
-    def __init__(self, allowed: float = _ALLOWED, passed: Callable[[], int] = monotonic) -> None:
-        self._allowed, self._passed = int(allowed * 1e6), passed
-        self._lock = threading.Lock()
+    def __init__(self, passed: Callable[[], int] = monotonic) -> None:
+        self._passed, self._lock = passed, threading.Lock()
         self._ahead: int | None = None  # the largest accepted lead over the monotonic clock
 
     def check(self, now: int, last: int) -> int:
@@ -59,7 +58,7 @@ class Watch:
             ahead = max(now, last) - passed
             if self._ahead is not None:
                 jump = now - max(last, passed + self._ahead)
-                if jump > self._allowed:
+                if jump > _ALLOWED:
                     told = f"the clock jumped by {jump // 10**6} seconds"
                     raise Busy(f"{told}; set it right, or restart the worker to accept it")
                 ahead = max(ahead, self._ahead)  # a clock that was set back may be set forward again

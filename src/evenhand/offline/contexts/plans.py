@@ -229,8 +229,7 @@ class Plan:
         table = Table(["per context", "used", "at most", "one more is worth"], cells)
         return join_tables(head, [table] if cells else [], [])
 
-    def __repr__(self) -> str:
-        return texts.first(str(self), rest=": `print` shows all")
+    __repr__ = texts.brief
 
 
 @named("X9", source="evenhand's own; Newton's method on the smoothed dual, and column generation, in passes")

@@ -20,8 +20,29 @@ from evenhand.planning.moments import Block, Job, Sums
 _PIECES = 8  # of a table from which a sample is read
 
 
+class Source(Protocol):
+    """Contexts that can be read repeatedly, in ordered parts."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The available names: of outcomes and groupings, or of columns."""
+
+    def has(self, outcome: str, actions: Sequence[str]) -> bool:
+        """Whether there are values of an outcome under any action."""
+        return not {f"{outcome}_{a}" for a in actions}.isdisjoint(self.names)
+
+    def over(self, reading: Reading, job: Job) -> Sums:
+        """Sum the results of a job over all parts, in the order of the parts."""
+
+    def sample(self, reading: Reading, count: int, seed: int) -> Block:
+        """Read a sample of contexts, spread over all."""
+
+    def blocks(self, reading: Reading) -> Iterator[Block]:
+        """Read all contexts in their order."""
+
+
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(Source):
     """A table of Arrow."""
 
     table: Any
@@ -29,9 +50,6 @@ class Rows:
     @property
     def names(self) -> Sequence[str]:
         return list(self.table.column_names)
-
-    def has(self, outcome: str, actions: Sequence[str]) -> bool:
-        return _any_of(outcome, actions, self.names)
 
     def over(self, reading: Reading, job: Job) -> Sums:
         return job(self.blocks(reading))
@@ -45,7 +63,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Files:
+class Files(Source):
     """A dataset of Arrow: Parquet files, of which a batch of rows is in memory at a time."""
 
     dataset: Any
@@ -54,9 +72,6 @@ class Files:
     @property
     def names(self) -> Sequence[str]:
         return list(self.dataset.schema.names)
-
-    def has(self, outcome: str, actions: Sequence[str]) -> bool:
-        return _any_of(outcome, actions, self.names)
 
     def over(self, reading: Reading, job: Job) -> Sums:
         return added(job(self._read(file, reading)) for file in self._files)
@@ -90,7 +105,7 @@ class Files:
 
 
 @dataclass(frozen=True, eq=False)
-class Partitions:
+class Partitions(Source):
     """A data frame of Dask: jobs go to its partitions, and sums come back, by the scheduler of Dask."""
 
     frame: Any
@@ -98,9 +113,6 @@ class Partitions:
     @property
     def names(self) -> Sequence[str]:
         return list(map(str, self.frame.columns))
-
-    def has(self, outcome: str, actions: Sequence[str]) -> bool:
-        return _any_of(outcome, actions, self.names)
 
     def over(self, reading: Reading, job: Job) -> Sums:
         return added(self._map(reading, _done, job))
@@ -189,30 +201,6 @@ def _of(batch: Any, reading: Reading) -> Callable[[str], Any]:
     return column
 
 
-def _any_of(outcome: str, actions: Sequence[str], header: Sequence[str]) -> bool:
-    return not {f"{outcome}_{a}" for a in actions}.isdisjoint(header)
-
-
-class Source(Protocol):
-    """Contexts that can be read repeatedly, in ordered parts."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The available names: of outcomes and groupings, or of columns."""
-
-    def has(self, outcome: str, actions: Sequence[str]) -> bool:
-        """Whether there are values of an outcome under any action."""
-
-    def over(self, reading: Reading, job: Job) -> Sums:
-        """Sum the results of a job over all parts, in the order of the parts."""
-
-    def sample(self, reading: Reading, count: int, seed: int) -> Block:
-        """Read a sample of contexts, spread over all."""
-
-    def blocks(self, reading: Reading) -> Iterator[Block]:
-        """Read all contexts in their order."""
-
-
 class Read(NamedTuple):
     """A source and how it is read."""
 
@@ -245,7 +233,7 @@ def source_of(contexts: Any) -> Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Arrays:
+class Arrays(Source):
     """Arrays by name: `(N,A)` of every outcome, `(N)` of every grouping."""
 
     arrays: Mapping[str, Any]

@@ -16,7 +16,7 @@ class DoublyRobust:
     """The model's prediction for the policy, corrected by its weighted errors in the log.
 
     Equation: mean_i [sum_a pi_ia q_ia + w_i (y_i - q_i(a_i))], by `scores`. Unbiased with known propensities, whatever
-    the model predicts, if it has not seen the row: see `cross_fit`.
+    the model predicts, if it has not seen the row.
 
     Source: Robins, Rotnitzky and Zhao 1994; Dudik, Langford and Li 2011, Equation 1, for lotteries in place of actions;
     cross-fitting is that of Chernozhukov et al. 2018, Definition 3.2.
