@@ -9,11 +9,11 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from typing import NoReturn, TypeVar
 
 from evenhand.cli import campaigns, logs, serve, setup, simulations, stores, systems
 from evenhand.cli.arguments import guarded, read_defaults, refuse_swapped
+from evenhand.cli.output import silence
 from evenhand.core.registry import suggestion
 from evenhand.experiments.experiment import discover
 from evenhand.version import __version__
@@ -119,7 +119,7 @@ class Parser(argparse.ArgumentParser):
 def build() -> Parser:
     """Build the parser of all commands, one of them per experiment."""
     experiments = discover()
-    parser = Parser(prog="evenhand", description=WHAT)
+    parser = Parser(prog="evenhand", description=WHAT, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
     parser.set_defaults(run=_begin, parser=parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -142,10 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.said = shlex.join(["evenhand", *(sys.argv[1:] if arguments is None else arguments)])  # for reports
 
     def run() -> int:
-        from evenhand.core.progress import SCREEN
-
         refuse_swapped(options)
-        with SCREEN.silent() if getattr(options, "quiet", False) else nullcontext():
+        with silence(options):
             status: int = options.run(options)
         sys.stdout.flush()
         return status

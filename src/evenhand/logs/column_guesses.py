@@ -21,6 +21,7 @@ _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "nul
                    "neuvedeno", "nezadáno", "neznámé", "neznámý", "neznámá"))  # fmt: skip
 _COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
 _FRACTION = re.compile(r"[-+]?\d+\.\d+( ?%)?")
+_CODE = re.compile(r"0\d+")  # a whole number in which a 0 in front counts, as in 007
 _WHOLE = re.compile(r"[-+]*\d+(\.0+)?")
 UNCLEAR = "unclear"
 MANY = f"it has more than {MOST_LEVELS} names"
@@ -176,7 +177,7 @@ def _kind(texts: tuple[str, ...], decimal: str, order: str | None) -> str:
     if not texts:
         return "empty"
     if np.isfinite(as_numbers(texts, decimal)).all():
-        return "number"
+        return "name" if any(map(_CODE.fullmatch, texts)) else "number"
     return "date" if all(np.isfinite(days(text, order)) for text in texts) else "name"
 
 

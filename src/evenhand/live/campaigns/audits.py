@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from evenhand.core import texts
 from evenhand.core.errors import EvenhandError, InvalidInput
@@ -52,6 +52,12 @@ class Audit:
     def clean(self) -> bool:
         """Whether all decisions that erasures leave were recomputed, none differs, and the log is as it was written."""
         return self.differing == 0 and self.unknown == 0 and not self.faults
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the findings by the names above, with `clean`, and the head as NUMBER:HASH."""
+        own = {z.name: getattr(self, z.name) for z in fields(self)} | {"clean": self.clean}
+        marks = {name: [z._asdict() for z in own[name]] for name in ("switches", "restores")}
+        return own | marks | {"head": None if self.head is None else str(self.head)}
 
     def __str__(self) -> str:
         if self.segment is not None:
