@@ -6,8 +6,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.core.progress import SCREEN
-from evenhand.live import Pool
 from evenhand.replay import draft
 from evenhand.report.results import Measurement, Results
 from tests.replay.shop import rows, write as write_shop
@@ -73,22 +71,21 @@ def test_an_audit_and_a_pool_in_json(tmp_path, capsys):
     assert (told["campaign"], told["decisions"], told["differing"], told["clean"]) == ("post", 1, 0, True)
     assert told["head"].startswith(f"{told['events']}:")
     assert told["switches"] == told["faults"] == []
+    for more, notes in (([], True), (["--quiet"], False)):
+        assert main(["problem", store, *more]) == 0
+        assert bool(capsys.readouterr().err) is notes
     pool = f"sqlite:///{tmp_path / 'pool.db'}"
     begun = said(capsys, "pool", pool, "--total", "cents=800", "--rounds", "100")
     expected = {"pool": "pool", "rounds": 100, "outcomes": {"cents": {"total": 800.0, "free": 800.0}}, "campaigns": {}}
     assert begun == said(capsys, "pool", pool) == expected
-    with Pool.open(pool) as opened:
-        assert json.loads(json.dumps(opened.ledger().to_dict())) == expected
 
 
 def test_simulations_in_json(tmp_path, capsys, monkeypatch):
     write(tmp_path, SWEEP, "s.toml")
     told = said(capsys, "sweep", tmp_path / "s.toml")
     assert told["finished"] is True
-    first = told["rows"][0]
-    assert (first["ride"], first["policy"], first["name"]) == (0.05, "uniform", "appears")
-    listed = said(capsys, "reproduce", "--list")
-    assert {frozenset(row) for row in listed} == {frozenset({"paper", "number", "shows", "command", "reason"})}
+    assert {"ride": 0.05, "policy": "uniform", "name": "appears"}.items() <= told["rows"][0].items()
+    assert set(said(capsys, "reproduce", "--list")[0]) == {"paper", "number", "shows", "command", "reason"}
     found = Results("court", {"seed": 0}, [Measurement("uniform", {}, "reward", 0.4, float("nan"))])
 
     def run(experiment, *, out, resume, log):
@@ -97,9 +94,7 @@ def test_simulations_in_json(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr("evenhand.experiments.loop.run", run)
     for command in (["demo", "--out", tmp_path], ["reproduce", "court"]):
-        told = said(capsys, *command)
-        assert set(told) == SCHEMA
-        assert told["rows"][0] == Measurement("uniform", {}, "reward", 0.4)._asdict()
+        assert said(capsys, *command)["rows"] == [Measurement("uniform", {}, "reward", 0.4)._asdict()]
 
 
 def test_quiet_commands_print_results_alone(files, tmp_path, capsys):
@@ -110,21 +105,10 @@ def test_quiet_commands_print_results_alone(files, tmp_path, capsys):
     assert any(line.startswith("note: ") for line in loud)
     assert main([*asked, "--out", str(tmp_path / "out"), "--quiet"]) == 0
     shown = capsys.readouterr()
-    beside = ("note: ", "written: ")
     assert shown.err == ""
-    assert [z for z in shown.out.splitlines() if z] == [z for z in loud if z and not z.startswith(beside)]
-    assert main([*asked[:2], "--quiet", "--problem", "none.toml"]) == 2
-    assert capsys.readouterr().err.startswith("evenhand: none.toml")  # errors stay
-
-
-def test_notes_of_a_campaign_are_quiet_as_well(tmp_path, capsys):
-    log, file = write_shop(tmp_path, rows(300))
-    store = f"sqlite:///{tmp_path / 'shop.db'}"
-    eh.live.open_campaign(store, "post", file, log_path=log, learn=True).close()
-    for more, notes in (([], True), (["--quiet"], False)):
-        assert main(["problem", store, *more]) == 0
-        assert bool(capsys.readouterr().err) is notes
-    assert SCREEN._stream is None  # as before
+    assert [z for z in shown.out.splitlines() if z] == [
+        z for z in loud if z and not z.startswith(("note: ", "written: "))
+    ]
 
 
 @pytest.mark.parametrize("words", ["serve --token x --store sqlite:///a.db", "value log.csv --prob p.toml", "--vers"])

@@ -1,6 +1,6 @@
 """A level is the same from files, data frames and cases, whatever its type there."""
 
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 
 import numpy as np
@@ -13,24 +13,13 @@ from tests.replay.test_draft import table, write
 
 PROBLEM = """horizon = "log"
 maximize = "sold"
-[action]
-column = "arm"
-values = ["0", "1"]
-[propensity]
-constant = 0.5
-[outcomes.sold]
-range = [0, 1]
-[features]
-categorical = ["shop"]
-missing = {{ shop = "level" }}
-{more}
+action = {{ column = "arm", values = ["0", "1"] }}
+propensity = {{ constant = 0.5 }}
+outcomes.sold = {{ range = [0, 1] }}
+features = {{ categorical = ["shop"], missing = {{ shop = "level" }}{more} }}
 """
 SHOPS, COUNT = ("121", "7", ""), 60
-COLUMNS = {
-    "texts": SHOPS,
-    "by pandas": ("121.0", "7.0", ""),
-    "mixed": ("121", "7.0", ""),
-}
+COLUMNS = {"texts": SHOPS, "by pandas": ("121.0", "7.0", ""), "mixed": ("121", "7.0", "")}
 
 
 def logs(tmp_path):
@@ -43,23 +32,20 @@ def logs(tmp_path):
         yield write(tmp_path, table(["shop", "arm", "sold"], lines), f"{name}.csv")
     whole = [int(z) if z else None for z in SHOPS] * (COUNT // 3)
     for kind in (pa.int64(), pa.float64()):
-        frame = pa.table({"shop": pa.array(whole, kind), "arm": arms, "sold": sold})
-        yield frame
-        parquet.write_table(frame, tmp_path / f"{kind}.parquet")
-        yield tmp_path / f"{kind}.parquet"
+        yield (frame := pa.table({"shop": pa.array(whole, kind), "arm": arms, "sold": sold}))
+        parquet.write_table(frame, file := tmp_path / f"{kind}.parquet")
+        yield file
 
 
 def test_whole_numbers_are_the_same_levels_in_every_log(tmp_path):
-    for more in ("", "hashed = { shop = 64 }"):
+    for more in ("", ", hashed = { shop = 64 }"):
         file = write(tmp_path, PROBLEM.format(more=more), "p.toml")
         first, *others = (read_log(log, file) for log in logs(tmp_path))
-        rows = first.encoded.units[:]
         for other in others:
             assert other.encoded.coding.levels == first.encoded.coding.levels
-            np.testing.assert_array_equal(other.encoded.units[:], rows)
-            assert other.bad.left_out == 0
+            np.testing.assert_array_equal(other.encoded.units[:], first.encoded.units[:])
         for shop in (121, 121.0, "121", "121.0", np.int16(121), np.float32(121), Decimal(121)):
-            np.testing.assert_array_equal(first.encoded.coding.row({"shop": shop}), rows[0])
+            np.testing.assert_array_equal(first.encoded.coding.row({"shop": shop}), first.encoded.units[:][0])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +56,6 @@ def test_whole_numbers_are_the_same_levels_in_every_log(tmp_path):
         (("true", "false"), True, "true"),
         (("True", "False"), np.bool_(False), "False"),
         (("2026-11-03", "2026-11-04"), date(2026, 11, 4), "2026-11-04"),
-        (("2026-11-03", "2026-11-04"), datetime(2026, 11, 3), "2026-11-03"),
         (("007", "7"), "007", "007"),
         (("007", "7"), 7, "7"),
         (("1.10", "1.1"), "1.10", "1.10"),

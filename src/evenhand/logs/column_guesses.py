@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.logs.columns import CURRENCY, POINT, Columns, Marks, amount_of, as_numbers, grouped, is_grouped, with_sign
+from evenhand.logs.columns import (
+    CURRENCY,
+    POINT,
+    Columns,
+    Marks,
+    amount_of,
+    as_numbers,
+    grouped,
+    is_grouped,
+    main_sign,
+    with_sign,
+)
 from evenhand.logs.dates import ORDERS, days, slashed
 from evenhand.logs.units import MOST_LEVELS
 
@@ -408,8 +420,11 @@ def _no_names(column: Look) -> str:
         return "its dates have no year, or the name of a month: write 2026-11-23 or 23.11.2026"
     many = len(column.values) > MOST_LEVELS
     if many and all(map(_MARKED.fullmatch, texts)):
+        signs = [with_sign(text)[0] for text in texts]
+        most = main_sign(Counter(signs))
+        odd = next((f", {z!r} unlike most" for z, sign in zip(texts, signs, strict=True) if sign != most), "")
         return (
-            "its numbers have units, separators of thousands, or signs in some rows alone: write "
+            f"its numbers have units, separators of thousands, or signs in some rows alone{odd}: write "
             "1850.38, or 1850,38 in a log with decimal commas"
         )
     return MANY if many else ""

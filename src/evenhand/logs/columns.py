@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.core.levels import level_of, plain
+from evenhand.core.levels import level_of, plain as plain
 from evenhand.core.types import Bools, Floats, Ints, Texts
 
 _NUMBER = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d+)?")
@@ -119,12 +119,7 @@ def with_sign(text: str, decimal: str = POINT) -> tuple[str, float]:
 
 
 def as_numbers(texts: Sequence[str], decimal: str = POINT, times: Sequence[int] = ()) -> list[float]:
-    """Parse the different texts of a column, of which those with the sign that most have are numbers.
-
-    Args:
-        texts: the different ones.
-        decimal: between whole numbers and fractions.
-        times: how often each occurs; by default once.
+    """Parse the different texts of a column, which occur so many times: those with the sign that most have are numbers.
 
     >>> as_numbers(["12.5 %", "n/a"]), as_numbers(["12.5 %", "3"]), as_numbers(["€ 3", "$ 4"]), as_numbers(["€ 3", ""])
     ([0.125, nan], [nan, 3.0], [nan, nan], [3.0, nan])
@@ -148,11 +143,7 @@ def main_sign(counts: Mapping[str, int]) -> str:
 
 
 def with_its_sign(sign: str, number: float) -> str:
-    """Write a number with a sign as a file would.
-
-    >>> with_its_sign("€", 64.5), with_its_sign("%", 0.125), with_its_sign("", 3.0)
-    ('€ 64.5', '12.5 %', '3')
-    """
+    """Write a number with a sign as a file would."""
     if not sign:
         return plain(number)
     return f"{100.0 * number:.12g} %" if sign == "%" else f"{sign} {number:.12g}"
