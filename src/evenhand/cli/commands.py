@@ -108,6 +108,10 @@ class Parser(argparse.ArgumentParser):
                 told.append(f"for several numbers, repeat {action.option_strings[0]}")
             raise argparse.ArgumentError(action, "; ".join(told)) from None
 
+    def error(self, message: str) -> NoReturn:
+        lacks = message.startswith("the following arguments are required: --problem")
+        super().error(message + "; `evenhand draft LOG.csv --out PROBLEM.toml` writes one" * lacks)
+
     def refuse(self, rest: Sequence[str]) -> NoReturn:
         """Exit with an error about the first unknown argument."""
         known = [option.lstrip("-") for option in self._option_string_actions]

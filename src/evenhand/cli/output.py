@@ -14,8 +14,7 @@ _BESIDE = ("note: ", "written: ", "picture: ", "pictures were left out: ", "the 
 class Answer(Protocol):
     """A result that is a text, and a dictionary for programs."""
 
-    def to_dict(self) -> Mapping[str, object]:
-        """Return what JSON shows."""
+    def to_dict(self) -> Mapping[str, object]: ...
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

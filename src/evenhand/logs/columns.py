@@ -280,7 +280,6 @@ class Names:
         return self._as([text if text in stated else own.get(level, level) for text, level in each])
 
     def _as(self, texts: Sequence[str]) -> Names:
-        """Return the column with other texts, by number."""
         fresh = Names.of(texts)
         return self if fresh.values == self.values else Names(fresh.codes[self.codes], fresh.values)
 

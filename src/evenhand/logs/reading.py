@@ -155,8 +155,7 @@ class GrowingNumbers:
             if most:
                 rows[""] = np.setdiff1d(np.flatnonzero(~np.isnan(values)), np.concatenate(list(rows.values())))
             for sign, some in ((sign, some) for sign, some in rows.items() if sign != most):
-                found = zip(some.tolist(), values[some].tolist(), strict=True)
-                odd |= {i: with_its_sign(sign, z) for i, z in found}
+                odd |= {i: with_its_sign(sign, float(values[i])) for i in some.tolist()}
                 values[some] = np.nan
             values, odd = narrow(values), dict(sorted(odd.items()))
         return Numbers(values, odd, self._marks, most)

@@ -146,8 +146,11 @@ class Sweep:
 
     def to_dict(self) -> dict[str, object]:
         """Return the rows of `to_frame`, each with the names of the columns, and whether all were run."""
-        rows = [dict(zip(self.columns(), row, strict=True)) for row in self.records()]
-        return {"experiment": "sweep", "finished": self.finished, "rows": rows}
+        return {
+            "experiment": "sweep",
+            "finished": self.finished,
+            "rows": [dict(zip(self.columns(), z)) for z in self.records()],
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame like that of a `Comparison`, with the parameters in the first columns.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -151,7 +150,7 @@ class Assignment(Result):
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers of the list in the form of `results.json`: rows of actions, budgets and limits."""
-        rows, none = list[Measurement](), math.nan
+        rows, none = list[Measurement](), float("nan")
         for a, name in enumerate(self.actions):
             mine = self.chosen == a
             found = {"cases": float(mine.sum()), "share": float(mine.mean())}
