@@ -301,8 +301,7 @@ class Units:
             return MISSING
         if column not in self.levels:
             return level_text(column, value)
-        found = level_among(value, levels)
-        if found is None:
+        if (found := level_among(value, levels)) is None:
             raise InvalidInput(column, f"one of {levels}", f"{value!r}{suggestion(value, levels)}")
         return found
 

@@ -104,8 +104,7 @@ def known_outcomes(
 def group_of(problem: Problem, grouping: str, value: object) -> int:
     """Return the column of a group of cases."""
     names = next(g.names for g in problem.groups if g.name == grouping)
-    found = level_among(value, names)
-    if found is None:
+    if (found := level_among(value, names)) is None:
         raise InvalidInput(grouping, f"one of {names}", f"{value!r}{suggestion(value, names)}")
     return problem.columns.index((grouping, found))
 

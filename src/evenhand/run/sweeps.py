@@ -146,11 +146,8 @@ class Sweep:
 
     def to_dict(self) -> dict[str, object]:
         """Return the rows of `to_frame`, each with the names of the columns, and whether all were run."""
-        return {
-            "experiment": "sweep",
-            "finished": self.finished,
-            "rows": [dict(zip(self.columns(), z)) for z in self.records()],
-        }
+        rows = [dict(zip(self.columns(), row, strict=True)) for row in self.records()]
+        return {"experiment": "sweep", "finished": self.finished, "rows": rows}
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame like that of a `Comparison`, with the parameters in the first columns.

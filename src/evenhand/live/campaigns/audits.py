@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from evenhand.core import texts
 from evenhand.core.errors import EvenhandError, InvalidInput
@@ -55,9 +55,8 @@ class Audit:
 
     def to_dict(self) -> dict[str, object]:
         """Return the findings by the names above, with `clean`, and the head as NUMBER:HASH."""
-        own = {z.name: getattr(self, z.name) for z in fields(self)} | {"clean": self.clean}
-        marks = {name: [z._asdict() for z in own[name]] for name in ("switches", "restores")}
-        return own | marks | {"head": None if self.head is None else str(self.head)}
+        marks = {"switches": [z._asdict() for z in self.switches], "restores": [z._asdict() for z in self.restores]}
+        return vars(self) | marks | {"clean": self.clean, "head": None if self.head is None else str(self.head)}
 
     def __str__(self) -> str:
         if self.segment is not None:
