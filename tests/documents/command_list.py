@@ -34,6 +34,8 @@ RUN = {
     "evenhand assign customers.csv --problem examples/email.toml --learn-from hillstrom.csv --holdout 0.1"
     " --out assigned.csv": SAME,
     "evenhand assign customers.csv --problem examples/email.toml --learn-from hillstrom.csv --out assigned.csv": SAME,
+    "evenhand assign customers.csv --problem examples/email.toml --learn-from hillstrom.csv --out assigned.csv --json"
+    "": SAME,
     "evenhand curve hillstrom.csv --problem examples/email.toml": SAME,
     "evenhand curve hillstrom.csv --problem examples/email.toml --tolerance 0.02 --out out/curve": SAME,
     'evenhand curve hillstrom.csv --problem examples/email.toml --over "email gap by zip_code, at most"'

@@ -21,7 +21,6 @@ BY_COMMAND = {
     "lessons.png": "evenhand reproduce lessons",
     "performance.png": "make bench-peers",
     "ranking-figure-4.png": "evenhand reproduce fair-ranking --data DIR --items 2k --part trade-off",
-    "ranking.png": "evenhand reproduce fair-ranking --data DIR --part objectives",
     "replay.svg": "evenhand replay hillstrom.csv --problem examples/email.toml --replicas 20 --out out/email",
     "small-budgets.png": "evenhand reproduce small-budgets",
     "square-cbwk-K.png": "--sweep K",

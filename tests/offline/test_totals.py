@@ -76,8 +76,9 @@ def test_a_list_states_what_it_is_predicted_to_bring_beyond_an_action_for_all(fi
     log, problem, cases = files
     found = eh.assign(cases, problem, learn_from=log, baseline="none")
     alone = eh.assign(cases, problem, learn_from=log, budget=0.0)
-    total = found.expected["objective"].sum()
-    assert found.beyond == ("all none", pytest.approx(total - alone.expected["objective"].sum()))
+    total = found.expected[found.objective].sum()
+    assert found.beyond == ("all none", pytest.approx(total - alone.expected[alone.objective].sum()))
+    assert found.objective == "(margin - cost)"
     assert re.search(r"In all, [\d,]+ euros are predicted, \+[\d,.]+ beyond all none", str(found))
 
 

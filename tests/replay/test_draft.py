@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -443,7 +444,7 @@ def test_a_percentage_among_plain_numbers_is_bad(tmp_path):
     assert read_log(log, path).bad.left_out == 0
     rows[5][1] = "12.5 %"
     (message,) = read_log(write(tmp_path, table(VISITS, rows)), path).bad.messages()
-    assert message == "1 row: 'rate' is not a finite number (first in line 7: '12.5 %')"
+    assert message == "1 row: 'rate' is not a finite number without %, as most rows have it (first in line 7: '12.5 %')"
 
 
 @pytest.mark.parametrize(
@@ -477,11 +478,12 @@ def test_amounts_of_one_currency_are_numbers(tmp_path, cut, form, comma):
 
 @pytest.mark.parametrize("odd", ["$ 3.5", "3.5"])
 def test_an_amount_of_another_currency_is_bad(tmp_path, odd):
-    """It is worth another sum. Beside a plain number, all amounts are."""
+    """It is worth another sum, and the row that has it is named, with its value."""
     rows = [["ab"[i % 2], f"€ {i}.5"] for i in range(1, 301)]
     path = draft(write(tmp_path, table(["arm", "margin"], rows))).write(tmp_path / "p.toml")
     rows[7][1] = odd
-    with pytest.raises(InvalidInput, match=r"'margin' is not a number in .* .first in line 2: '€ 1.5'"):
+    told = rf"got 1 row: 'margin' is not a number in .* with €, .* .first in line 9: '{re.escape(odd)}'\)"
+    with pytest.raises(InvalidInput, match=told):
         read_log(write(tmp_path, table(["arm", "margin"], rows)), path)
 
 

@@ -16,10 +16,9 @@ from evenhand.experiments.court import study as court
 from evenhand.experiments.lessons import study as lessons
 from evenhand.experiments.small_budgets import study as small_budgets
 from evenhand.experiments.square_cbwk import study as square_cbwk
-from evenhand.objectives import EqualExposure, Linear
 from evenhand.recipes import uniform
 from evenhand.report import scales, style
-from evenhand.report.planes import in_plane, preferences
+from evenhand.report.planes import in_plane
 from evenhand.report.plots import Curve, Panel, over_rounds, over_sweep, save
 from evenhand.run import simulate
 from tests.pictures import caption_of, no_overlaps
@@ -102,12 +101,6 @@ def test_nothing_overlaps_in_a_plane(count, far):
     no_overlaps(axes[0].figure)
     shown = [a for a in axes if any(t.label1.get_visible() for t in a.xaxis.get_major_ticks())]
     assert len(shown) == min(count, 2)  # every column says what its axis counts
-
-
-def test_nothing_overlaps_in_preferences():
-    names = (LONG, "b_$")
-    objectives = {LONG: Linear(dict.fromkeys(names, 1.0)), "equal": EqualExposure(names)}
-    no_overlaps(preferences(dict.fromkeys((LONG, "a", "b", "c"), objectives["equal"]) | objectives, 11)[0].figure)
 
 
 def test_texts_are_no_mathematics(tmp_path):

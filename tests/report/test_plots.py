@@ -3,9 +3,7 @@ import pytest
 from matplotlib.colors import same_color
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
-from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
 from evenhand.report.ends import spread
-from evenhand.report.planes import preferences
 from evenhand.report.plots import Curve, over_sweep, save
 from evenhand.report.style import PALETTE
 from tests.pictures import caption_of
@@ -87,12 +85,3 @@ def test_places_are_moved_as_little_as_texts_need():
         ends.lb[-1], ends.ub[0] = tall[-1] / 2, 1.0 - tall[0] / 2
         best = minimize(lambda x, at=at: ((x - at) ** 2).sum(), found, constraints=bounds, bounds=ends, method="SLSQP")
         assert ((found - at) ** 2).sum() <= best.fun + 1e-6
-
-
-def test_preferences_draw_every_objective(tmp_path):
-    two = ("a", "b")
-    objectives = {"sum": Linear({"a": 1.0, "b": 1.0}), "gini": GeneralizedGini(two), "equal": EqualExposure(two)}
-    axes = preferences(objectives, points=11)
-    assert [a.get_title() for a in axes] == list(objectives)
-    assert all(a.collections for a in axes)
-    assert save(axes, tmp_path / "x.png").read_bytes()[:4] == b"\x89PNG"

@@ -115,9 +115,9 @@ def test_late_bills_are_shown_as_arrived_and_as_expected():
         per_team = np.stack([of_red, spent - of_red]) / 100  # each team has half of the rounds, as declared
         gap = np.abs(per_team - spent / 200).max(0)
         assert found[fair.label + end].mean == pytest.approx(gap.mean())
-    assert found["objective" + EXPECTED].mean == pytest.approx(trace.objective()[-1].mean())
+    assert found["(answered - 2 dollars)" + EXPECTED].mean == pytest.approx(trace.objective()[-1].mean())
     seen = trace.totals[-1, :, 0] - 2.0 * sums[ARRIVED][0]
-    assert found["objective" + ARRIVED].mean == pytest.approx(seen.mean() / 200)
+    assert found["(answered - 2 dollars)" + ARRIVED].mean == pytest.approx(seen.mean() / 200)
     np.testing.assert_allclose(trace.expected[-1, :, 1], sums[EXPECTED][0])
     np.testing.assert_allclose(trace.group_expected[-1, :, 0, 1], sums[EXPECTED][1])
 

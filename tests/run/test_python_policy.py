@@ -411,3 +411,12 @@ def test_nothing_is_said_of_what_a_wrapped_algorithm_believes():
     assert "nan" not in said
     assert "probability unknown" in said
     assert "what it believes of the candidates is not known" in said
+
+
+def test_the_number_of_features_is_that_of_the_problem_or_of_the_world():
+    stated = replace(WORLD.problem, features=(eh.Numeric("age", 0, 9), eh.Categorical("town", ("a", "b", "c"))))
+    assert eh.Wrapped(make=Noted).policy(stated).model.n_features == eh.uniform(stated).model.n_features == 4
+    with pytest.raises(
+        InvalidInput, match=r"a model or a recipe states n_features, for .* n_features=world.n_features"
+    ):
+        eh.simulate(eh.uniform(WORLD.problem, 7), WORLD, replicas=2)

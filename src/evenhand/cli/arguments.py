@@ -44,10 +44,12 @@ def add_command(
     """
     about = text if "\n" in text else textwrap.fill(text, _WIDE)
     shown = argparse.RawDescriptionHelpFormatter
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=line, description=about, formatter_class=shown)
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=line, description=about, formatter_class=shown, allow_abbrev=False
+    )
     parser.epilog = f"example:\n  {EXAMPLES.get(name, parser.prog)}\n\n{_DEFAULTS}"
     parser.set_defaults(run=run, parser=parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--quiet", action="store_true", help="print results alone: no progress, no notes")
     return parser
 
 

@@ -18,6 +18,8 @@ from evenhand.cli.arguments import (
     add_segments,
     add_store,
 )
+from evenhand.cli.output import add_json, answer, say
+from evenhand.core.progress import SCREEN
 
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
@@ -126,6 +128,7 @@ def _add_audit(commands: Commands) -> None:
     add_campaign(audit)
     audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",
                        help="in place of the problem files stored in the campaign (may be repeated)")  # fmt: skip
+    add_json(audit)
     audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
     audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
                        help="relative tolerance of numbers, on another machine (default: 0)")  # fmt: skip
@@ -206,7 +209,7 @@ def _problem(o: argparse.Namespace) -> int:
 
     kept = stored_problem(o.store, o.campaign)
     for note in kept.notes():
-        print(f"note: {note}", file=sys.stderr)
+        SCREEN.say(f"note: {note}")
     sys.stdout.buffer.write(kept.text.text.encode())  # as TOML has it: UTF-8, with its line ends
     return 0
 
@@ -215,7 +218,7 @@ def _audit(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.commands import audit_files
 
     found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head, o.jobs, o.segments)
-    print(found)
+    answer(o, found)
     return 0 if found.clean else 1
 
 
@@ -236,7 +239,7 @@ def _erase(o: argparse.Namespace) -> int:
     if o.key or o.unit or o.before is not None:
         if not (o.by and o.why):
             o.parser.error("--by and --why: state who asks for it and why, for the log")
-        print(_WARNING, file=sys.stderr)
+        SCREEN.say(_WARNING)
     print(erase_file(o.store, o.campaign, o.key, o.unit, o.before, (o.by, o.why), o.log, o.segments))
     return 0
 
@@ -245,7 +248,7 @@ def _export(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.commands import write_decisions
 
     count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed, o.verbatim, o.segments)
-    print(f"written: {o.out}, {count:,} decisions")
+    say(o, f"written: {o.out}, {count:,} decisions")
     return 0
 
 
@@ -253,5 +256,5 @@ def _report(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.commands import write_report
 
     write_report(o.store, o.campaign, o.out, o.log)
-    print(f"written: {o.out}")
+    say(o, f"written: {o.out}")
     return 0

@@ -9,11 +9,11 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from typing import NoReturn, TypeVar
 
 from evenhand.cli import campaigns, logs, serve, setup, simulations, stores, systems
 from evenhand.cli.arguments import guarded, read_defaults, refuse_swapped
+from evenhand.cli.output import silence
 from evenhand.core.registry import suggestion
 from evenhand.experiments.experiment import discover
 from evenhand.version import __version__
@@ -108,6 +108,10 @@ class Parser(argparse.ArgumentParser):
                 told.append(f"for several numbers, repeat {action.option_strings[0]}")
             raise argparse.ArgumentError(action, "; ".join(told)) from None
 
+    def error(self, message: str) -> NoReturn:
+        lacks = message.startswith("the following arguments are required: --problem")
+        super().error(message + "; `evenhand draft LOG.csv --out PROBLEM.toml` writes one" * lacks)
+
     def refuse(self, rest: Sequence[str]) -> NoReturn:
         """Exit with an error about the first unknown argument."""
         known = [option.lstrip("-") for option in self._option_string_actions]
@@ -119,7 +123,7 @@ class Parser(argparse.ArgumentParser):
 def build() -> Parser:
     """Build the parser of all commands, one of them per experiment."""
     experiments = discover()
-    parser = Parser(prog="evenhand", description=WHAT)
+    parser = Parser(prog="evenhand", description=WHAT, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
     parser.set_defaults(run=_begin, parser=parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -142,10 +146,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.said = shlex.join(["evenhand", *(sys.argv[1:] if arguments is None else arguments)])  # for reports
 
     def run() -> int:
-        from evenhand.core.progress import SCREEN
-
         refuse_swapped(options)
-        with SCREEN.silent() if getattr(options, "quiet", False) else nullcontext():
+        with silence(options):
             status: int = options.run(options)
         sys.stdout.flush()
         return status

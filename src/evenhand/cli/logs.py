@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.cli.arguments import add_command, add_name, add_source, count, is_store, source_of
+from evenhand.cli.output import add_json, answer, as_json, say
 from evenhand.core.progress import SCREEN, Work
 
 if TYPE_CHECKING:
@@ -180,6 +180,7 @@ def _add_assign(commands: Commands) -> None:
     _modelled(assign)
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv",
                         help="the file to write, or FILE.parquet; it is replaced")  # fmt: skip
+    add_json(assign)
     assign.add_argument("--verbatim", action="store_true",
                         help="leave texts that a spreadsheet would run unchanged, for use by a program")  # fmt: skip
 
@@ -200,6 +201,7 @@ def _add_replay(commands: Commands) -> None:
                         help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
     replay.add_argument("--errors", action="store_true",
                         help="tables of one policy with all errors")  # fmt: skip
+    add_json(replay)
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     replay.add_argument("--jobs", type=count, default=1, metavar="N",
                         help="processes; the results do not depend on their number (default: 1)")  # fmt: skip
@@ -231,22 +233,19 @@ def _shared(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="S", help="seed of the assignment of rows to parts (default: 0)"
     )
     _modelled(parser)
-    parser.add_argument("--json", action="store_true", help="print results.json in place of tables")
+    add_json(parser)
     parser.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and tables here"
     )
 
 
-def _show(found: Evaluation, o: argparse.Namespace, more: str = "") -> int:
+def _show(found: Evaluation, o: argparse.Namespace, more: str = "", text: str | None = None) -> int:
     """Print a result as text or JSON, and write its files."""
     files = [] if o.out is None else found.write(o.out, o.said)
-    if o.json:
-        print(json.dumps(found.to_dict(), indent=1))
-        return 0
-    print(found)
-    if more:
-        print(more)
-    return _written(files)
+    answer(o, found, text)
+    if more and not o.quiet:
+        say(o, more)
+    return _written(o, files, 130 if found.interrupted else 0)
 
 
 def _modelled(parser: argparse.ArgumentParser) -> None:
@@ -266,7 +265,7 @@ def _draft(o: argparse.Namespace) -> int:
     if o.schema:
         from evenhand.logs.schema import schema
 
-        print(json.dumps(schema(), indent=1, ensure_ascii=False))
+        print(as_json(schema()))
         return 0
     from evenhand.replay import draft
 
@@ -274,7 +273,10 @@ def _draft(o: argparse.Namespace) -> int:
     if o.out is None:
         print(found, end="")
         return 0
-    print(f"written: {found.write(o.out)}\n")
+    written = found.write(o.out)
+    if o.quiet:
+        return 0
+    print(f"written: {written}\n")
     for title, sentences in (("guessed", found.guessed), ("to decide", found.open)):
         print("\n".join([f"{title}:", *(f"- {sentence}" for sentence in sentences or ["nothing"])]))
     if o.maximize is not None and not found.open:
@@ -388,8 +390,9 @@ def _assign(o: argparse.Namespace) -> int:
             seed=o.seed,
             model=_model(o),
         )
-    print(found)
-    return _written([found.write(o.out, verbatim=o.verbatim), found.page(o.said).write(report)])
+    files = [found.write(o.out, verbatim=o.verbatim), found.page(o.said).write(report)]
+    answer(o, found)
+    return _written(o, files)
 
 
 def _lottery(text: str) -> str | dict[str, float]:
@@ -434,9 +437,9 @@ def _known(text: str) -> tuple[str, dict[str, float]]:
     return name.strip(), dict(map(_amount, values.split(",")))
 
 
-def _written(files: list[Path], status: int = 0) -> int:
+def _written(o: argparse.Namespace, files: list[Path], status: int = 0) -> int:
     if files:
-        print(f"\nwritten: {', '.join(map(str, files))}")
+        say(o, f"\nwritten: {', '.join(map(str, files))}")
     return status
 
 
@@ -484,11 +487,8 @@ def _replay(o: argparse.Namespace) -> int:
         from evenhand.replay.run import replay_several
 
         several = replay_several(log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
-        print(several)
-        files = [] if o.out is None else several.write(o.out, o.said)
-        return _written(files, 130 if several.interrupted else 0)
+        return _show(several, o)
     from evenhand.replay.run import replay_files
 
     found = replay_files(log, o.problem, o.policy, runs, how)
-    print(found.text(errors=o.errors))
-    return _written([] if o.out is None else found.write(o.out, o.said), 130 if found.interrupted else 0)
+    return _show(found, o, text=found.text(errors=o.errors))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.arguments import AFTER, add_command, count, guarded
+from evenhand.cli.output import add_json, answer, silence
 
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
@@ -140,6 +141,7 @@ def _add_pool(commands: Commands) -> None:
                       help="for a new pool: a budget of all campaigns together (may be repeated)")  # fmt: skip
     pool.add_argument("--rounds", type=int, default=None, metavar="N",
                       help="for a new pool: the rounds that all campaigns together expect")  # fmt: skip
+    add_json(pool)
 
 
 def _serve(o: argparse.Namespace) -> int:
@@ -173,7 +175,8 @@ def work(given: Mapping[str, Any], listening: socket.socket, first: bool, ready:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def run() -> int:
-        serve_here(options, listening, ready)
+        with silence(options):
+            serve_here(options, listening, ready)
         return 0
 
     return guarded(run)
@@ -253,5 +256,5 @@ def _pool(o: argparse.Namespace) -> int:
 
     if bool(o.total) != (o.rounds is not None):
         o.parser.error("--total and --rounds: state both to begin a pool, and none to list its leases")
-    print(begin_pool(o.store, o.name or "pool", o.total, o.rounds) if o.total else list_pool(o.store, o.name))
+    answer(o, begin_pool(o.store, o.name or "pool", o.total, o.rounds) if o.total else list_pool(o.store, o.name))
     return 0

@@ -92,6 +92,8 @@ def _new(o: argparse.Namespace) -> int:
     given = {flag: text for flag in FLAGS if (text := getattr(o, flag)) is not None}
     texts = given if o.yes or not sys.stdin.isatty() else _answers(given)
     problem, script = write(read(texts), o.folder)
+    if o.quiet:
+        return 0
     print(f"written: {problem}, {script}\n")
     print(f"run it:    python {script}")
     print(f"serve it:  evenhand serve {problem} --store sqlite:///campaign.db")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.cli.arguments import add_command, count
+from evenhand.cli.output import add_json, answer, as_json, say
 from evenhand.experiments.options import options
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _add_reproduce(commands: Commands, experiments: Iterable[type[Experiment]]) 
     reproduce.add_argument("--list", dest="listed", action="store_true",
                            help="list every published table and figure with the command that makes it; with an "
                            "experiment behind it, those that it makes")  # fmt: skip
+    add_json(reproduce)
     names = reproduce.add_subparsers(dest="experiment", metavar="EXPERIMENT")
     for experiment in experiments:
         _add_experiment(names, experiment)
@@ -89,6 +91,7 @@ def _add_experiment(commands: Commands, experiment: type[Experiment]) -> argpars
         action="store_true",
         help="save runs in DIR, finished or not; after an interruption, continue from them",
     )
+    add_json(parser)
     parser.set_defaults(made=experiment)
     return parser
 
@@ -101,6 +104,7 @@ def _add_sweep(commands: Commands) -> None:
     sweep.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (default: 1)")
     sweep.add_argument("--out", type=Path, default=None, metavar="DIR",
                        help="keep cells here, and write sweep.csv, sweep.parquet and sweep.png")  # fmt: skip
+    add_json(sweep)
 
 
 def _demo(o: argparse.Namespace) -> int:
@@ -110,12 +114,14 @@ def _demo(o: argparse.Namespace) -> int:
     from evenhand.experiments.loop import run
 
     out = OUT if o.out is None else o.out
-    found = run(o.made(replicas=o.replicas, seed=o.seed, jobs=o.jobs), out=out, resume=o.resume)
+    found = run(o.made(replicas=o.replicas, seed=o.seed, jobs=o.jobs), out=out, resume=o.resume, log=partial(say, o))
+    if o.json:
+        answer(o, found)
     if found.interrupted:
         return 130
-    print("\n" + "\n".join(textwrap.fill(sentence, 118) for sentence in sentences(found).split("\n")))
+    say(o, "\n" + "\n".join(textwrap.fill(sentence, 118) for sentence in sentences(found).split("\n")))
     if has_matplotlib():
-        print(f"picture: {out / PICTURE}")
+        say(o, f"picture: {out / PICTURE}")
     return 0
 
 
@@ -126,15 +132,19 @@ def _reproduce(o: argparse.Namespace) -> int:
         return _list(o)
     given = {option.field: getattr(o, option.field) for option in options(o.made)}
     experiment = o.made(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if v is not None})
-    return 130 if run(experiment, out=o.out, resume=o.resume).interrupted else 0
+    found = run(experiment, out=o.out, resume=o.resume, log=partial(say, o))
+    if o.json:
+        answer(o, found)
+    return 130 if found.interrupted else 0
 
 
 def _list(o: argparse.Namespace) -> int:
-    from evenhand.experiments.papers import listing
+    from evenhand.experiments.papers import exhibits, listing
 
     if not o.listed:
         o.parser.error(NOTHING)
-    print(listing(o.experiment or ""))
+    name = o.experiment or ""
+    print(as_json([z._asdict() for z in exhibits(name)]) if o.json else listing(name))
     return 0
 
 
@@ -152,13 +162,13 @@ def _sweep(o: argparse.Namespace) -> int:
     check_seed(told.seed)
     kept = None if o.out is None else writable(o.out) / "cells"
     found = told.run(jobs=o.jobs, out=kept)
-    if found.comparisons:
-        print(found.table())
-        print(f"per round; se: of the mean over {told.replicas} replicas; worst: the worst replica")
+    if found.comparisons or o.json:
+        about = f"per round; se: of the mean over {told.replicas} replicas; worst: the worst replica"
+        answer(o, found, f"{found.table()}\n{about}")
     if o.out is not None and found.comparisons:
-        print("\n".join(filter(None, [f"written: {', '.join(map(str, _written(found, o.out)))}", no_picture()])))
+        say(o, "\n".join(filter(None, [f"written: {', '.join(map(str, _written(found, o.out)))}", no_picture()])))
     if not found.finished:
-        print("INTERRUPTED: " + ("the same command goes on" if o.out else "with --out a sweep could go on"))
+        say(o, "INTERRUPTED: " + ("the same command goes on" if o.out else "with --out a sweep could go on"))
     return 0 if found.finished else 130
 
 

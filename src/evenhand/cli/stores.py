@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.cli.arguments import OF_LOG, add_campaign, add_command, add_reason
+from evenhand.cli.output import say
 
 if TYPE_CHECKING:
     from evenhand.cli.arguments import Commands
@@ -59,7 +60,7 @@ def add(commands: Commands) -> None:
 def _archive(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.commands import write_archive
 
-    print(f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
+    say(o, f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
     return 0
 
 
@@ -74,7 +75,7 @@ def _backup(o: argparse.Namespace) -> int:
     from evenhand.live.campaigns.backups import backup
 
     heads = backup(o.store, o.file)
-    print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
+    say(o, "\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
     return 0
 
 

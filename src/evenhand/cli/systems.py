@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from evenhand.cli.arguments import add_command
+from evenhand.cli.output import add_json, as_json
 from evenhand.core.kinds import HEADS, KINDS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
     what.add_argument("--kind", choices=tuple(dict.fromkeys(KINDS.values())), default=None, help="list only one kind")
     what.add_argument("--for", dest="wanted", default=None, metavar="WORDS",
                       help='list the recipes that fit, such as for "budgets, parity, late outcomes"')  # fmt: skip
-    systems.add_argument("--json", action="store_true", help="as JSON")
+    add_json(systems)
 
 
 def _systems(o: argparse.Namespace) -> int:
@@ -70,7 +70,7 @@ def _as_json(found: Iterable[System]) -> str:
         | ({"use": s.fit.use, "fits": dict(s.fit.words)} if s.fit else {})
         for s in found
     ]
-    return json.dumps(rows, indent=1)
+    return as_json(rows)
 
 
 def _listed(kinds: dict[str, list[System]]) -> Iterator[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import Any
 
 from evenhand.client.requests import RETRIED, NoAnswer, RequestRefused
+from evenhand.core.errors import InvalidInput
 
 Outcomes = Mapping[str, float | None]
 Refusal = RequestRefused | NoAnswer
@@ -34,6 +36,8 @@ class Deciding:
 
     def body(self) -> dict[str, Any]:
         """Return the body of the request."""
+        if not isinstance(self.case, Mapping):
+            raise InvalidInput("case", "values by the names of features, before the key", repr(self.case))
         more = {"offered": self.offered, "known": self.known, "frozen": self.frozen or None}
         return {"key": self.key, "case": dict(self.case), **fields_with_values(more)}
 
@@ -55,7 +59,10 @@ class Observing:
 
     def body(self) -> dict[str, Any]:
         """Return the body of the request."""
-        return {**decision_field(self.decision), "outcomes": self.outcomes, "revise": self.revise}
+        named = decision_field(self.decision)
+        if isinstance(self.outcomes, str) or not isinstance(self.outcomes, Mapping | Sequence):
+            raise InvalidInput("outcomes", "numbers by name, after the decision", repr(self.outcomes))
+        return {**named, "outcomes": self.outcomes, "revise": self.revise}
 
 
 def refusal(answer: Mapping[str, Any]) -> Refusal | None:
@@ -74,7 +81,13 @@ def refusal(answer: Mapping[str, Any]) -> Refusal | None:
 
 
 def decision_field(decision: int | str) -> dict[str, int | str]:
-    """Return the field of a body that names a decision, by its number or its key."""
+    """Return the field of a body that names a decision, by its number or its key.
+
+    Raises:
+        InvalidInput: neither, such as outcomes that stand before it.
+    """
+    if isinstance(decision, bool) or not isinstance(decision, str | Integral):
+        raise InvalidInput("decision", "its number or its key, before the outcomes", repr(decision))
     return {"key" if isinstance(decision, str) else "id": decision}
 
 
@@ -89,5 +102,7 @@ def event_fields(unit: str | int, outcomes: Mapping[str, float], key: str, at: d
     >>> event_fields("no. 7", {"sale": 1}, "order 88", datetime(2026, 1, 5, 8))["at"]
     1767600000000000
     """
+    if not isinstance(outcomes, Mapping):
+        raise InvalidInput("outcomes", "numbers by name, after the unit", repr(outcomes))
     time = None if at is None else int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1e6)
     return fields_with_values({"unit": unit, "outcomes": dict(outcomes), "key": key, "at": time})

@@ -101,13 +101,18 @@ EXHIBITS = (
 )  # fmt: skip
 
 
+def exhibits(experiment: str = "") -> list[Exhibit]:
+    """Return all tables and figures, or those that an experiment makes."""
+    return [p for p in EXHIBITS if experiment in ("", p.experiment)]
+
+
 def listing(experiment: str = "") -> str:
     """Format all tables and figures, or those that an experiment makes, by paper.
 
     >>> print(listing("court").splitlines()[0].partition(",")[0])
     Chzhen et al. 2023
     """
-    found = [p for p in EXHIBITS if experiment in ("", p.experiment)]
+    found = exhibits(experiment)
     if not found:
         return f"{experiment} is an experiment of our own: it makes no table and no figure of a paper"
     return "\n".join([*_lines(found), *([] if experiment else [WITHOUT])])

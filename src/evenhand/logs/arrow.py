@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.levels import level_of, plain
 from evenhand.core.progress import Work
 from evenhand.core.types import Ints
 from evenhand.core.validate import on_disk
-from evenhand.logs.columns import POINT, Column, Columns, Names, plain
+from evenhand.logs.columns import POINT, Column, Columns, Names
 from evenhand.logs.reading import Form, GrowingNumbers, check_columns, held
 
 FRAME = "the data frame"  # the name of a log that has none
@@ -364,11 +365,6 @@ def _coded(values: Any) -> tuple[Ints, list[Any]]:
 
 def _written(value: object, decimal: str) -> str:
     """Write a value as a text, as a file would have it."""
-    if isinstance(value, datetime):
-        midnight = value.tzinfo is None and value == datetime.combine(value.date(), time())
-        return value.date().isoformat() if midnight else value.isoformat()
-    if isinstance(value, date):
-        return value.isoformat()
     if isinstance(value, float | Decimal):
         return plain(float(value)).replace(POINT, decimal)
-    return "" if value is None else str(value).strip()
+    return level_of(value) or str(value) if isinstance(value, date) else "" if value is None else str(value).strip()

@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.texts import few
 from evenhand.core.types import Bools, Floats
 from evenhand.logs import toml
-from evenhand.logs.columns import Columns, Names
+from evenhand.logs.columns import Columns, Names, with_sign
 from evenhand.logs.keys import DROP, REFUSE
 from evenhand.logs.spec import Spec
 from evenhand.logs.units import MISSING
@@ -62,7 +62,10 @@ class BadRows:
         bad = np.flatnonzero(self.good & ~good)
         if len(bad):
             first = int(bad[0])
-            got = self.columns.each[column].text(first)
+            its, got = self.columns.each[column].sign, self.columns.each[column].text(first)
+            sign, number = with_sign(got, self.columns.decimal)
+            if sign != its and np.isfinite(number):
+                expected += f" {f'with {its}' if its else f'without {sign}'}, as most rows have it"
             self.reasons.append(Reason(column, expected, len(bad), self.columns.where(first), got))
             self.good &= good
 
@@ -225,11 +228,16 @@ def drop(spec: Spec, columns: Columns, bad: BadRows) -> None:
 
 
 def with_levels(spec: Spec, columns: Columns) -> Columns:
-    """Give names a level for missing values where the file asks for one."""
+    """Give names the level that they are, also a level for missing values where the file asks for one."""
     each = dict(columns.each)
+    stated = {c: spec.names_of(c) for c in spec.categorical}
+    stated |= {g.column: tuple(g.shares) if isinstance(g.shares, Mapping) else () for g in spec.groups.values()}
+    for column, names in (stated | {spec.logged: tuple(spec.actions)}).items():
+        if isinstance(found := each.get(column), Names):
+            each[column] = found.alike(names)
     for column, treatment in spec.missing.items():
         if treatment == "level":
-            each[column] = columns.names(column).renamed(spec.form.missing, MISSING)
+            each[column] = replace(columns, each=each).names(column).renamed(spec.form.missing, MISSING)
     return replace(columns, each=each)
 
 

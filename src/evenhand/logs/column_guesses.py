@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.logs.columns import CURRENCY, POINT, Columns, Marks, amount_of, as_numbers, grouped, is_grouped, with_sign
+from evenhand.logs.columns import (
+    CURRENCY,
+    POINT,
+    Columns,
+    Marks,
+    amount_of,
+    as_numbers,
+    grouped,
+    is_grouped,
+    main_sign,
+    with_sign,
+)
 from evenhand.logs.dates import ORDERS, days, slashed
 from evenhand.logs.units import MOST_LEVELS
 
@@ -21,6 +33,7 @@ _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "nul
                    "neuvedeno", "nezadáno", "neznámé", "neznámý", "neznámá"))  # fmt: skip
 _COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
 _FRACTION = re.compile(r"[-+]?\d+\.\d+( ?%)?")
+_CODE = re.compile(r"0\d+")  # a whole number in which a 0 in front counts, as in 007
 _WHOLE = re.compile(r"[-+]*\d+(\.0+)?")
 UNCLEAR = "unclear"
 MANY = f"it has more than {MOST_LEVELS} names"
@@ -176,7 +189,7 @@ def _kind(texts: tuple[str, ...], decimal: str, order: str | None) -> str:
     if not texts:
         return "empty"
     if np.isfinite(as_numbers(texts, decimal)).all():
-        return "number"
+        return "name" if any(map(_CODE.fullmatch, texts)) else "number"
     return "date" if all(np.isfinite(days(text, order)) for text in texts) else "name"
 
 
@@ -407,8 +420,11 @@ def _no_names(column: Look) -> str:
         return "its dates have no year, or the name of a month: write 2026-11-23 or 23.11.2026"
     many = len(column.values) > MOST_LEVELS
     if many and all(map(_MARKED.fullmatch, texts)):
+        signs = [with_sign(text)[0] for text in texts]
+        most = main_sign(Counter(signs))
+        odd = next((f", {z!r} unlike most" for z, sign in zip(texts, signs, strict=True) if sign != most), "")
         return (
-            "its numbers have units, separators of thousands, or signs in some rows alone: write "
+            f"its numbers have units, separators of thousands, or signs in some rows alone{odd}: write "
             "1850.38, or 1850,38 in a log with decimal commas"
         )
     return MANY if many else ""

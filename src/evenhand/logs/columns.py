@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.core.levels import level_of, plain as plain
 from evenhand.core.types import Bools, Floats, Ints, Texts
 
 _NUMBER = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d+)?")
@@ -116,16 +118,35 @@ def with_sign(text: str, decimal: str = POINT) -> tuple[str, float]:
     return sign, as_number(rest, decimal)
 
 
-def as_numbers(texts: Sequence[str], decimal: str = POINT) -> list[float]:
-    """Parse the different texts of a column; signs are read if all numbers have the same one.
+def as_numbers(texts: Sequence[str], decimal: str = POINT, times: Sequence[int] = ()) -> list[float]:
+    """Parse the different texts of a column, which occur so many times: those with the sign that most have are numbers.
 
     >>> as_numbers(["12.5 %", "n/a"]), as_numbers(["12.5 %", "3"]), as_numbers(["€ 3", "$ 4"]), as_numbers(["€ 3", ""])
     ([0.125, nan], [nan, 3.0], [nan, nan], [3.0, nan])
     """
     each = [with_sign(text, decimal) for text in texts]
-    signs = {sign for sign, number in each if np.isfinite(number)}
-    sign = "" if "" in signs or len(signs) > 1 else next(iter(signs), "")
-    return [number if its == sign else np.nan for its, number in each]
+    counts = Counter[str]()
+    for (sign, number), some in zip(each, times or [1] * len(each), strict=True):
+        counts[sign] += some * bool(np.isfinite(number))
+    most = main_sign(counts)
+    return [number if its == most else np.nan for its, number in each]
+
+
+def main_sign(counts: Mapping[str, int]) -> str:
+    """Return the sign that the most numbers have, none if two are as frequent.
+
+    >>> main_sign({"€": 99, "$": 1, "": 0}), main_sign({"€": 1, "$": 1})
+    ('€', '')
+    """
+    (sign, most), *rest = sorted(counts.items(), key=lambda z: -z[1]) or [("", 0)]
+    return "" if rest and rest[0][1] == most else sign
+
+
+def with_its_sign(sign: str, number: float) -> str:
+    """Write a number with a sign as a file would."""
+    if not sign:
+        return plain(number)
+    return f"{100.0 * number:.12g} %" if sign == "%" else f"{sign} {number:.12g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +240,8 @@ class Names:
 
     def numbers(self, decimal: str = POINT) -> Floats:
         """The number of every row; NaN if its text is not a number, `->(N)`."""
-        return np.array(as_numbers(self.values, decimal), float)[self.codes]
+        times = np.bincount(self.codes, minlength=len(self.values)).tolist()
+        return np.array(as_numbers(self.values, decimal, times), float)[self.codes]
 
     def floats(self, of: Callable[[str], float]) -> Floats:
         """Compute a number from each different text, `->(N)`."""
@@ -245,8 +267,21 @@ class Names:
         >>> Names.of(["x", "", "x"]).renamed([""], "missing").texts()
         ['x', 'missing', 'x']
         """
-        fresh = Names.of([name if text in texts else text for text in self.values])
-        return Names(fresh.codes[self.codes], fresh.values)
+        return self._as([name if text in texts else text for text in self.values])
+
+    def alike(self, stated: Collection[str] = ()) -> Names:
+        """Return the column by levels, those that are stated or else their texts.
+
+        >>> Names.of(["121.0", "121", ""]).alike().texts(), Names.of(["0", "1.0"]).alike(["0.0", "1"]).texts()
+        (['121', '121', ''], ['0.0', '1'])
+        """
+        own = {level_of(text): text for text in stated}
+        each = ((text, level_of(text) or "") for text in self.values)
+        return self._as([text if text in stated else own.get(level, level) for text, level in each])
+
+    def _as(self, texts: Sequence[str]) -> Names:
+        fresh = Names.of(texts)
+        return self if fresh.values == self.values else Names(fresh.codes[self.codes], fresh.values)
 
     def counted(self) -> tuple[list[str], Ints, Ints]:
         """Return the sorted texts that occur, the number of every row's text among them, and how often each does.
@@ -330,17 +365,6 @@ class Columns:
         found = self.each[name]
         assert isinstance(found, Names), name
         return found
-
-
-def plain(value: float) -> str:
-    """Write a number as a file of texts would: whole numbers without a point.
-
-    >>> plain(1.0), plain(0.25), plain(float("nan"))
-    ('1', '0.25', '')
-    """
-    if np.isnan(value):
-        return ""
-    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
 
 
 _WIDE = 10**6  # letters of all texts

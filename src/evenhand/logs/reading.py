@@ -22,7 +22,18 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.registry import suggestion
 from evenhand.core.types import Floats, Ints
-from evenhand.logs.columns import POINT, Column, Columns, Marks, Names, Numbers, narrow, with_sign
+from evenhand.logs.columns import (
+    POINT,
+    Column,
+    Columns,
+    Marks,
+    Names,
+    Numbers,
+    main_sign,
+    narrow,
+    with_its_sign,
+    with_sign,
+)
 from evenhand.logs.dates import ORDERS
 from evenhand.logs.files import UNPLACED, UTF8, WINDOWS, Undecodable, marked, misread, packing, position, text_file
 
@@ -90,7 +101,7 @@ _NARROW = 2**16  # rows of a column from which on they are held in fewer bytes
 
 
 class GrowingNumbers:
-    """A column of numbers that grows by texts; percentages and amounts are numbers if all have the same sign."""
+    """A column of numbers that grows by texts; of those with signs, as € or %, and without, the most are numbers."""
 
     def __init__(self, decimal: str) -> None:
         self._decimal, self._parts, self._last, self._odd = decimal, list[Any](), array("d"), dict[int, str]()
@@ -133,16 +144,21 @@ class GrowingNumbers:
             self._marks = self._marks.beside(Marks.of(texts))
 
     def column(self) -> Column:
-        values, odd = np.concatenate([*self._parts, narrow(held(self._last))]), dict(self._odd)
-        count = len(values) - len(odd)
-        for sign, rows in ((sign, held(rows)) for sign, rows in self._signs.items() if len(rows) < count):
+        values = np.concatenate([*self._parts, narrow(held(self._last))])
+        rows, odd = {sign: held(z) for sign, z in self._signs.items()}, dict(self._odd)
+        counts = {sign: len(z) for sign, z in rows.items()}
+        if bare := len(values) - len(odd) - sum(counts.values()):
+            counts[""] = bare
+        most = main_sign(counts)
+        if len(counts) > 1:
             values = values.astype(float)
-            there = zip(rows.tolist(), values[rows].tolist(), strict=True)
-            odd |= {i: f"{100.0 * z:.12g} %" if sign == "%" else f"{sign} {z:.12g}" for i, z in there}
-            values[rows] = np.nan
-        if len(odd) == len(self._odd):
-            return Numbers(values, self._odd, self._marks, next(iter(self._signs), ""))
-        return Numbers(narrow(values), dict(sorted(odd.items())), self._marks)
+            if most:
+                rows[""] = np.setdiff1d(np.flatnonzero(~np.isnan(values)), np.concatenate(list(rows.values())))
+            for sign, some in ((sign, some) for sign, some in rows.items() if sign != most):
+                odd |= {i: with_its_sign(sign, float(values[i])) for i in some.tolist()}
+                values[some] = np.nan
+            values, odd = narrow(values), dict(sorted(odd.items()))
+        return Numbers(values, odd, self._marks, most)
 
 
 class GrowingNames:

@@ -226,7 +226,8 @@ def _follow(parts: Sequence[Column], starts: Sequence[int]) -> Column:
     if numbers:
         odd = {row + at: text for part, at in zip(numbers, starts, strict=True) for row, text in part.odd.items()}
         marks = reduce(Marks.beside, (part.marks for part in numbers))
-        return Numbers(np.concatenate([part.values for part in numbers]), odd, marks)
+        sign = next(filter(None, (part.sign for part in numbers)), "")
+        return Numbers(np.concatenate([part.values for part in numbers]), odd, marks, sign)
     places, codes = dict[str, int](), list[Any]()
     for part in parts:
         assert isinstance(part, Names)

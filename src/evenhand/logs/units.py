@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
+from evenhand.core.levels import level_among
 from evenhand.core.registry import suggestion
 from evenhand.core.row_pairs import Packed as Sizes
 from evenhand.core.texts import amount
@@ -300,9 +301,9 @@ class Units:
             return MISSING
         if column not in self.levels:
             return level_text(column, value)
-        if not isinstance(value, str) or value not in levels:
+        if (found := level_among(value, levels)) is None:
             raise InvalidInput(column, f"one of {levels}", f"{value!r}{suggestion(value, levels)}")
-        return value
+        return found
 
     def number(self, case: Mapping[str, Any], column: str) -> float:
         """Return the number of a case, days where it is a date, NaN if it may be missing and is None.

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput
+from evenhand.core.levels import level_among
 from evenhand.core.records import Context
 from evenhand.core.registry import suggestion
 from evenhand.core.signatures import value_text
@@ -105,9 +106,9 @@ def known_outcomes(
 def group_of(problem: Problem, grouping: str, value: object) -> int:
     """Return the column of a group of cases."""
     names = next(g.names for g in problem.groups if g.name == grouping)
-    if not isinstance(value, str) or value not in names:
+    if (found := level_among(value, names)) is None:
         raise InvalidInput(grouping, f"one of {names}", f"{value!r}{suggestion(value, names)}")
-    return problem.columns.index((grouping, value))
+    return problem.columns.index((grouping, found))
 
 
 def _place(problem: Problem, field: str, action: object) -> int:

@@ -223,7 +223,9 @@ def _readable(c: Context) -> Context:
 def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
     x, z, may = c.features.shape, c.known.shape, c.offered.shape
     if len(x) != 3 or x[0] != replicas or features not in (0, x[2]):
-        raise InvalidInput("context.features", f"shape ({replicas}, A, {features or 'n'})", x)
+        hint = "; a model or a recipe states n_features, for a world as n_features=world.n_features"
+        got = f"{x}{hint}" if x[:1] == (replicas,) and len(x) == 3 else x
+        raise InvalidInput("context.features", f"shape ({replicas}, A, {features or 'n'})", got)
     if z[1:] != (x[1], len(problem.known)) or z[0] not in (1, replicas):
         raise _shape_error("context.known", z, (replicas, x[1], len(problem.known)))
     if may[1:] != (x[1],) or may[0] not in (1, replicas):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.levels import level_among, level_of
 from evenhand.core.registry import suggestion
 from evenhand.core.signatures import checked
 from evenhand.core.types import Floats, cached_property
@@ -208,11 +209,10 @@ class Categorical:
         if self.hashed is not None:
             level_text(self.name, value)
             return ()
-        if not isinstance(value, str) or (self.other is None and value not in self.levels):
+        found = level_among(value, self.levels) or self.other
+        if found is None or level_of(value) is None:
             raise InvalidInput(self.name, f"one of {self.levels}", f"{value!r}{suggestion(value, self.levels)}")
-        if value not in self.levels:
-            value = self.other
-        return tuple([1.0 if value == level else 0.0 for level in self.levels[1:]])
+        return tuple([1.0 if found == level else 0.0 for level in self.levels[1:]])
 
     def decode(self, numbers: Floats) -> NDArray[np.object_]:
         """Return the levels that have some numbers, `(N,levels - 1)->(N)`.
@@ -224,7 +224,7 @@ class Categorical:
 
     def outside(self, value: Any) -> bool:
         """Return whether a text counts as `other`."""
-        return value not in self.levels
+        return level_among(value, self.levels) is None
 
 
 def encode(features: tuple[Feature, ...], sizes: tuple[int, ...], values: list[object]) -> Floats:

@@ -10,9 +10,8 @@ from functools import lru_cache
 from typing import Protocol, runtime_checkable
 from unicodedata import normalize
 
-import numpy as np
-
 from evenhand.core.errors import InvalidInput
+from evenhand.core.levels import level_of
 from evenhand.core.signatures import checked, value_text
 
 COLUMNS = 2**18  # of a feature, by default
@@ -94,16 +93,15 @@ _look_up_tokens = lru_cache(maxsize=2**12)(_tokens)
 
 
 def level_text(name: str, value: object) -> str:
-    """Return a level as a text; a whole number counts as its text.
+    """Return a level as a text, by `level_of`.
 
     Raises:
         InvalidInput: neither a text nor a whole number.
     """
-    if type(value) is str:
-        return value
-    if isinstance(value, str) or type(value) is int or isinstance(value, np.integer):
-        return str(value)
-    raise InvalidInput(name, "a text or a whole number", value_text(value))
+    found = level_of(value)
+    if found is None or not (isinstance(value, str) or found.lstrip("-").isdigit()):
+        raise InvalidInput(name, "a text or a whole number", value_text(value))
+    return found
 
 
 @checked

@@ -183,6 +183,14 @@ class Problem:
         """The numbers of columns and pairs of packed rows (`core.row_pairs`); None where rows are dense."""
         return None if self.packing is None else self.packing.size
 
+    @property
+    def n_encoded(self) -> int:
+        """The number of features that `Policy.encode` makes of a case; one per action where nothing is stated."""
+        table = self.described
+        if table is not None and not table.is_many(self.n_features):
+            return self.n_described
+        return self.n_features if self.features or table is not None else len(self.actions)
+
     @cached_property
     def n_features(self) -> int:
         """The number of numbers that describe a case: an intercept, and those of its named features.

@@ -39,13 +39,11 @@ def uniform(problem: Problem, n_features: int | None = None, *, name: str | None
     >>> [round(p, 3) for p in uniform(Court().problem, n_features=5).choice.weights]
     [0.75, 0.2, 0.05]
     """
-    table = problem.described
-    made = problem.n_features if problem.features or table is not None else len(problem.actions)
-    if table is not None and not table.is_many(problem.n_features):
-        made = problem.n_described
     return Policy(
         problem=problem,
-        model=NullModel(n_features=made if n_features is None else n_features, n_outcomes=len(problem.learned)),
+        model=NullModel(
+            n_features=problem.n_encoded if n_features is None else n_features, n_outcomes=len(problem.learned)
+        ),
         goals=(indifferent(problem), *Terms(problem).limits(True)),
         choice=Random(even_lottery(problem), problem.n_plays),
         name=name or "uniform",

@@ -16,6 +16,7 @@ from evenhand.problem.rows import Rows, select
 
 ARRIVED = ", of outcomes that arrived"
 EXPECTED = ", expected of all plays"
+_TERMS = 3  # of an objective whose name has all of them
 AT_MEANS = ", at true means"  # of a measure: r(means), which differs from the mean of r
 
 Self = TypeVar("Self")
@@ -101,18 +102,23 @@ def at_true_means(run: Course) -> str:
 
 
 def objective_name(problem: Problem) -> str:
-    """Return the name of the objective: its outcome with its weight, or "objective" if it is not a multiple of one.
+    """Return the name of the objective: a sum of at most three outcomes by their names, or "objective".
 
     >>> from dataclasses import replace
     >>> from evenhand.environments import Court
-    >>> objective_name(Court().problem), objective_name(replace(Court().problem, maximize=Linear({"appears": -1.0})))
-    ('appears', '(minus appears)')
+    >>> court = Court().problem
+    >>> [objective_name(replace(court, maximize=Linear(w))) for w in ({"appears": -1.0}, {"appears": 1, "ride": -0.1})]
+    ['(minus appears)', '(appears - 0.1 ride)']
     """
     objective = problem.objective
-    if not isinstance(objective, Linear) or len(objective.outcomes) != 1:
+    if not isinstance(objective, Linear) or len(objective.outcomes) > _TERMS:
         return "objective"
-    (name, weight), *_ = objective.weights.items()
-    return {1.0: name, -1.0: f"(minus {name})"}.get(float(weight), f"({weight:g} {name})")
+    (first, weight), *rest = ((name, float(w)) for name, w in objective.weights.items())
+    if not rest and weight == 1.0:
+        return first
+    lead = {1.0: "", -1.0: "minus "}.get(weight, f"{weight:g} ")
+    more = (f" {'-' if w < 0.0 else '+'} {'' if abs(w) == 1.0 else f'{abs(w):g} '}{name}" for name, w in rest)
+    return f"({lead}{first}{''.join(more)})"
 
 
 def measures_of(run: Course) -> list[Quantity]:

@@ -86,8 +86,10 @@ class Wrapped:
             expected = "a class, or a function, that makes an algorithm of a generator"
             raise InvalidInput("Wrapped.make", expected, f"an object of the class {type(self.make).__name__}")
 
-    def policy(self, problem: Problem, n_features: int) -> Policy:
+    def policy(self, problem: Problem, n_features: int | None = None) -> Policy:
         """Return the policy for a problem whose candidates have the given number of features.
+
+        By default it is that of cases with the features of the problem; of a world it is `world.n_features`.
 
         Raises:
             InvalidInput: the problem plays several candidates per round, or maximises something other than a weighted
@@ -107,7 +109,11 @@ class Wrapped:
         return Policy(
             problem=problem,
             model=Selecting(
-                make=self.make, n_features=n_features, weights=weights, names=learned, code=_code(self.make)
+                make=self.make,
+                n_features=problem.n_encoded if n_features is None else n_features,
+                weights=weights,
+                names=learned,
+                code=_code(self.make),
             ),
             goals=(indifferent(problem), *hard_limits(problem, True)),
             choice=TopK(1),

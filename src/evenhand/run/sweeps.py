@@ -143,6 +143,11 @@ class Sweep:
         """Return the rows of `to_frame`."""
         return [(*_point(at), *row) for at, comparison in self.comparisons.items() for row in comparison.records()]
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the rows of `to_frame`, each with the names of the columns, and whether all were run."""
+        rows = [dict(zip(self.columns(), row, strict=True)) for row in self.records()]
+        return {"experiment": "sweep", "finished": self.finished, "rows": rows}
+
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame like that of a `Comparison`, with the parameters in the first columns.
 

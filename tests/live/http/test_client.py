@@ -56,6 +56,23 @@ def test_a_decision_and_its_outcome(campaign):
         assert client.report()["campaign"] == "shop"
 
 
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda c: c.observe({"visit": 1}, 2), r"^decision: expected its number or its key, before the outcomes"),
+        (lambda c: c.observe("order-1", 1.0), r"^outcomes: expected numbers by name, after the decision, got 1.0"),
+        (
+            lambda c: c.decide("order-1", {"age": 33}),
+            r"^case: expected values by the names of features, before the key",
+        ),
+        (lambda c: c.observe_unit({"sale": 1}, "no. 7", "k"), r"^outcomes: expected numbers by name, after the unit"),
+    ],
+)
+def test_arguments_in_another_order_are_named_before_anything_is_sent(ask, said):
+    with Client("http://127.0.0.1:9") as client, pytest.raises(InvalidInput, match=said):
+        ask(client)
+
+
 def test_lists_have_an_answer_or_an_error_for_each_entry(campaign, slept):
     cases = [Deciding(CASE, "one", offered=["letter"]), Deciding({"zone": "land"}, "two"), Deciding(CASE, "three")]
     with serving(app(campaign)) as server, Client(str(server.base_url)) as client:

@@ -13,7 +13,6 @@ from evenhand.live import Busy, Conflict, Damaged, Ended, Pool, Unknown, open_le
 from evenhand.live.campaigns.commands import audit_files, sole_campaign
 from evenhand.live.fold.first_event import is_pool
 from evenhand.live.fold.lease import lease_of
-from evenhand.live.leases.pool import ledger_text
 from evenhand.live.leases.settlement import settlement_thread, switch_totals
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
@@ -346,7 +345,7 @@ def test_what_was_used_after_a_backup_stays_used(world, tmp_path):
     assert account.spent == before
     assert account.total + world.pool.ledger().free("cents") == pytest.approx(60 - (spent - before))
     assert not settle_lease(again, world.pool)
-    assert "27 used after a backup that was restored" in ledger_text(world.pool.ledger())
+    assert "27 used after a backup that was restored" in str(world.pool.ledger())
     again.end(by="Ada", why="so")
     settle_lease(again, world.pool)
     assert world.pool.ledger().free("cents") == pytest.approx(60 - spent)
@@ -368,7 +367,7 @@ def test_a_server_of_the_lost_log_gets_nothing_more(world, tmp_path):
     used = [z.status().accounts["cents"].spent for z in (lost, again)]
     assert used[1] < used[0]
     settle_lease(again, world.pool)
-    assert f"{used[0] - used[1]:g} used after a backup that was restored" in ledger_text(world.pool.ledger())
+    assert f"{used[0] - used[1]:g} used after a backup that was restored" in str(world.pool.ledger())
     lived(lost, 60, first=30)
     with pytest.raises(Conflict, match="'north' that was restored since: end the servers of this one, which was lost"):
         settle_lease(lost, world.pool)

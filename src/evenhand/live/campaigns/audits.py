@@ -53,6 +53,11 @@ class Audit:
         """Whether all decisions that erasures leave were recomputed, none differs, and the log is as it was written."""
         return self.differing == 0 and self.unknown == 0 and not self.faults
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the findings by the names above, with `clean`, and the head as NUMBER:HASH."""
+        marks = {"switches": [z._asdict() for z in self.switches], "restores": [z._asdict() for z in self.restores]}
+        return vars(self) | marks | {"clean": self.clean, "head": None if self.head is None else str(self.head)}
+
     def __str__(self) -> str:
         if self.segment is not None:
             return "\n".join(self._of_segment(self.segment))

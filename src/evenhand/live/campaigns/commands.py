@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.progress import SCREEN
 from evenhand.core.records import Context
 from evenhand.live.campaigns.audits import Audit, audit, damage_audit, of_segment
 from evenhand.live.campaigns.backups import archive
@@ -79,7 +79,7 @@ def print_unused(problem_path: Path, made: Campaign) -> None:
     """Print the settings of a problem file that a campaign leaves out, if there are any."""
     message = horizon_difference(Text.of(problem_path), made.life.after)
     if message is not None:
-        print(f"note: {message}", file=sys.stderr)
+        SCREEN.say(f"note: {message}")
 
 
 def switch_file(
@@ -104,7 +104,7 @@ def switch_file(
         found = switches(made.store, name)
         print_unused(problem_path, made)
         for message in exhausted_budgets(made.status()):
-            print(f"note: {message}", file=sys.stderr)
+            SCREEN.say(f"note: {message}")
     if len(found) == before:
         return None
     return found[-1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import socket
-import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from evenhand.core.compilation import COMPILE_PROGRESS
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
+from evenhand.core.progress import SCREEN
 from evenhand.core.validate import on_disk
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.commands import print_unused
@@ -154,13 +154,13 @@ def _open_with_notes(
         warnings.simplefilter("always", EvenhandWarning)
         made = _retry(lambda: _open(problem_path, store, name, opening, pool))
     for note in notes:
-        print(f"note: {note.message}", file=sys.stderr)
+        SCREEN.say(f"note: {note.message}")
     stated = opening.terms()
     for term, value in stated.items():
         kept = made.terms.seed if term == "seed" else getattr(made.life, term)
         if value != kept:
             option = term.replace("_", "-")
-            print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
+            SCREEN.say(f"note: --{option} {value} is not used: the campaign has {kept}")
     if "after" not in stated and problem_path is not None:
         print_unused(problem_path, made)
     return made
@@ -177,7 +177,7 @@ def _retry(call: Callable[[], Campaign]) -> Campaign:
         except Busy as error:
             if time.monotonic() > end:
                 raise
-            print(f"note: it is tried again: {error}", file=sys.stderr, flush=True)
+            SCREEN.say(f"note: it is tried again: {error}")
             time.sleep(_PAUSE)
 
 
@@ -185,7 +185,7 @@ def _note_others(before: Collection[str], named: Collection[str]) -> None:
     """Print a note on other campaigns in the store where one begins, as a mistyped name begins a new one."""
     others = [name for name in before if name not in named]
     if others and not set(named) <= set(before):
-        print(f"note: the store has {others} as well; --campaign NAME continues one of them", file=sys.stderr)
+        SCREEN.say(f"note: the store has {others} as well; --campaign NAME continues one of them")
 
 
 def _say(made: Campaign, new: bool) -> None:
@@ -205,7 +205,7 @@ def _open(
     made = open_with_settings(store, name, problem_path, log_path=log, learn=learn, stated=terms, switch=switch)
     if (lease := lease_of(made.encoder)) is not None:
         told = f"takes in no more of pool {lease.pool!r} and returns nothing, as --lease does not name its store"
-        print(f"note: {name} {told}", file=sys.stderr)
+        SCREEN.say(f"note: {name} {told}")
     return made
 
 
@@ -257,7 +257,7 @@ def names_of(url: str, names: Sequence[str] | None) -> list[str]:
         raise InvalidInput("store", expected, f"one with {found}, which were not")
     for name in found:
         if name not in kept:
-            print(f"note: {name} is not served: its policy was written in Python, and is in no log", file=sys.stderr)
+            SCREEN.say(f"note: {name} is not served: its policy was written in Python, and is in no log")
     return kept
 
 

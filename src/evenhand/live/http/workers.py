@@ -15,6 +15,8 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
+from evenhand.core.progress import SCREEN
+
 # Serves at the socket, and returns an exit status: `first` begins the campaigns, `ready` is called once it answers.
 Work = Callable[[socket.socket, bool, Callable[[], None]], int]
 _LONGEST = 10.0  # seconds until a worker that was told to stop is killed; its log has what it answered
@@ -50,7 +52,7 @@ def run_workers(count: int, listening: socket.socket, work: Work) -> int:
                 if process.is_alive():
                     continue
                 del each[process]
-                print(f"note: a worker ended (status {process.exitcode}); another one is started", file=sys.stderr)
+                SCREEN.say(f"note: a worker ended (status {process.exitcode}); another one is started")
                 if not ready.is_set():
                     time.sleep(_PAUSE)
                 _start(context, each, listening, work, first=False)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evenhand.live.fold.lease import Amounts, Lease, exponent, units
+from evenhand.core.texts import amount as written
+from evenhand.live.fold.lease import Amounts, Lease, amount, exponent, units
 from evenhand.live.log.events import Conflict, Event, Unknown, read
 
 _SLACK = 1.25  # times the use per round so far: a campaign may come to need more
@@ -186,6 +187,33 @@ class Ledger:
     lines: Mapping[str, Line] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
     chains: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the grants and the free amounts: of every outcome, and of every campaign and outcome."""
+        outcomes = {n: {"total": total, "free": self.free(n)} for n, total in self.totals.items()}
+        campaigns = {name: self._told(line) for name, line in self.lines.items()}
+        return {"pool": self.name, "rounds": self.rounds, "outcomes": outcomes, "campaigns": campaigns}
+
+    def _told(self, line: Line) -> dict[str, object]:
+        amounts = {n: dict(zip(("leased", "used", "lost"), self._amounts(line, n), strict=True)) for n in self.totals}
+        return {"rounds": line.rounds, "left": line.left, "outcomes": amounts}
+
+    def _amounts(self, line: Line, outcome: str) -> tuple[float, float, float]:
+        """Return what is leased, used, and lost by restores."""
+        unit, lost = exponent(self.totals[outcome]), line.lost[outcome]
+        leased = amount(line.granted[outcome] - line.collected[outcome], unit)
+        return leased, line.used[outcome], amount(lost, unit) if lost else 0.0
+
+    def __str__(self) -> str:
+        lines = [f"pool {self.name}: {self.rounds:,} rounds expected"]
+        for outcome, total in self.totals.items():
+            lines.append(f"{outcome}: {written(self.free(outcome))} of {written(total)} free")
+            for campaign, line in self.lines.items():
+                leased, used, lost = self._amounts(line, outcome)
+                gone = f", {written(lost)} used after a backup that was restored" if lost else ""
+                state = f"{line.rounds:,} rounds decided, {line.left:,} expected"
+                lines.append(f"  {campaign}: {written(leased)} leased, {written(used)} used{gone}; {state}")
+        return "\n".join(lines)
 
     def with_line(self, campaign: str, line: Line) -> Ledger:
         """Return the books with those of a campaign in place of earlier ones."""

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.texts import amount as written
 from evenhand.core.validate import positive, whole
 from evenhand.live.fold.first_event import is_pool
-from evenhand.live.fold.lease import amount, exponent
 from evenhand.live.leases.ledger import Ledger, Report, body_of, books, differs, pool_event
 from evenhand.live.log.events import Conflict, Unknown, encode, read
 from evenhand.live.log.proof import Fence, end_of
@@ -126,8 +124,8 @@ class Pool:
         return before.with_line(campaign, line)
 
 
-def begin_pool(url: str, name: str, totals: Sequence[str], rounds: int) -> str:
-    """Begin a pool, or find one with the same totals; returns its books as text.
+def begin_pool(url: str, name: str, totals: Sequence[str], rounds: int) -> Ledger:
+    """Begin a pool, or find one with the same totals; returns its books.
 
     Args:
         url: of its store.
@@ -151,29 +149,14 @@ def begin_pool(url: str, name: str, totals: Sequence[str], rounds: int) -> str:
         each[outcome] = total
     make_folder(url)
     with Pool.begin(url, name, each, rounds=rounds) as pool:
-        return ledger_text(pool.ledger())
+        return pool.ledger()
 
 
-def list_pool(url: str, name: str | None) -> str:
-    """Return the books of a pool as text; nothing is written.
+def list_pool(url: str, name: str | None) -> Ledger:
+    """Return the books of a pool; nothing is written.
 
     Raises:
         Unknown, InvalidInput, Busy: as for `Pool.open`; or there is no such store.
     """
     with closing(connect_to_read(url)) as store:
-        return ledger_text(Pool.open(store, name).ledger())
-
-
-def ledger_text(ledger: Ledger) -> str:
-    """Return the grants and the free amounts of a pool as text."""
-    lines = [f"pool {ledger.name}: {ledger.rounds:,} rounds expected"]
-    for outcome, total in ledger.totals.items():
-        unit = exponent(total)
-        lines.append(f"{outcome}: {written(ledger.free(outcome))} of {written(total)} free")
-        for campaign, line in ledger.lines.items():
-            leased = amount(line.granted[outcome] - line.collected[outcome], unit)
-            lost = amount(line.lost[outcome], unit) if line.lost[outcome] else 0.0
-            gone = f", {written(lost)} used after a backup that was restored" if lost else ""
-            state = f"{line.rounds:,} rounds decided, {line.left:,} expected"
-            lines.append(f"  {campaign}: {written(leased)} leased, {written(line.used[outcome])} used{gone}; {state}")
-    return "\n".join(lines)
+        return Pool.open(store, name).ledger()

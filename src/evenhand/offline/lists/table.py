@@ -28,7 +28,7 @@ from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Bar
 from evenhand.report.page import Part
-from evenhand.report.results import Result, warnings
+from evenhand.report.results import Measurement, Result, Results, warnings
 from evenhand.report.tables import Table
 
 if TYPE_CHECKING:
@@ -147,6 +147,26 @@ class Assignment(Result):
     def inputs(self) -> dict[str, object]:
         """Return the inputs of the list, by name."""
         return {"log": self.log, "cases": len(self.chosen)} | allowances.budget_setting(self._allowed)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers of the list in the form of `results.json`: rows of actions, budgets and limits."""
+        rows, none = list[Measurement](), float("nan")
+        for a, name in enumerate(self.actions):
+            mine = self.chosen == a
+            found = {"cases": float(mine.sum()), "share": float(mine.mean())}
+            found |= {FORESEEN + n: float(z[mine].mean()) if mine.any() else none for n, z in self.expected.items()}
+            rows += [Measurement(name, {}, metric, value) for metric, value in found.items()]
+        found = {FORESEEN + n: float(z.sum()) for n, z in self.expected.items()}
+        found |= {} if self.beyond is None else {f"beyond {self.beyond.policy}": self.beyond.total}
+        for budget in self.budgets:
+            told = {"used": budget.spent, "budget": budget.total, "worth of one more": budget.price}
+            found |= {f"{budget.outcome}: {what}": value for what, value in told.items()}
+        for demand in self.demands:
+            found |= {f"{demand}: {group}" if group else str(demand): z for group, z in demand.averages.items()}
+        if self.holdout is not None:
+            found |= {"held out": float(self.holdout.cases), "less by the holdout": self.holdout.less}
+        rows += [Measurement("all cases", {}, metric, value) for metric, value in found.items()]
+        return Results("assign", self.inputs(), rows, se_of="none: predictions", checks=self.checks).to_dict()
 
     @property
     def _allowed(self) -> tuple[Allowance, ...]:
