@@ -77,10 +77,10 @@ class Fold:
     that policy ignores the switches before.
 
     A correction is an outcome that was revised, or that arrived after its expiry was settled. The table of outcomes and
-    hard limits take it in at once (`revise`), and so does the model what the earlier outcome lacks; prices, plans and all
-    else that was learned only after a mark (`refolded`, or a switch that folds anew), which states `known`: from there on the state is that of a fold that enters `corrected` outcomes,
-    those of corrections up to event `known`, in place of the first ones. A fold without them raises `StaleFold` at the
-    mark.
+    hard limits take it in at once (`revise`), and so does the model what the earlier outcome lacks. Prices, plans and
+    what the model had learned follow only after a mark (`refolded`, or a switch that folds anew), which states `known`:
+    from there on the state is that of a fold that enters `corrected` outcomes, those of corrections up to event
+    `known`, in place of the first ones. A fold without them raises `StaleFold` at the mark.
 
     An erasure keeps the state after it, with which folds begin from then on: `StaleFold` is raised there as well.
     Corrections of decisions before it are taken in at once, and by no mark.
