@@ -97,6 +97,25 @@ def test_a_correction_is_as_if_the_last_outcome_had_been_the_only_one(problem, s
     assert policy.status(one).averages == pytest.approx(policy.status(other).averages, nan_ok=True)
 
 
+@pytest.mark.parametrize("first", [{"answer": None, "cents": 4}, "expired", "cancelled"], ids=str)
+def test_the_model_learns_what_an_earlier_outcome_lacks_at_once_and_no_more(first):
+    n, last = 3 * TOTALS.n_features, {"answer": 1, "cents": 4}
+    policy = eh.resolving(TOTALS, eh.Stacked((eh.BayesianRidge(n_features=n), eh.BayesianRidge(n_features=n))))
+    one, other = policy.start(seed=1), policy.start(seed=1)
+    for age in (30, 50):
+        context = policy.encode({"age": age, "zone": "town"}, offered=["letter", "call"])
+        decision, again = policy.act(one, context), policy.act(other, context)
+        policy.observe(other, again, last)
+        if isinstance(first, str):
+            {"expired": policy.expire, "cancelled": policy.cancel}[first](one, decision)
+        else:
+            policy.observe(one, decision, first)
+        for before, outcomes in ((first, last), (last, last), (last, {"answer": 0, "cents": 4})):
+            revise(policy, one, decision, before, outcomes)
+        for (path, z), (_, told) in zip(flatten(one.model), flatten(other.model), strict=True):
+            assert np.array_equal(z, told), path
+
+
 def test_an_outcome_that_cannot_be_is_refused_and_changes_nothing():
     policy = eh.uniform(TOTALS, 3 * TOTALS.n_features)
     state = policy.start(seed=1)

@@ -28,22 +28,28 @@ class _Entry(NamedTuple):
     known: Floats  # (R, P, L)
     missing: Bools  # (R, P, M+L), or empty
     exposed: Bools  # (R, P), or empty
+    seen: Bools  # (R, P, M) of which the model learns
 
 
-def revise(policy: Policy, state: PolicyState, decision: Decision, before: Settled, outcomes: Outcomes) -> None:
+def revise(
+    policy: Policy, state: PolicyState, decision: Decision, before: Settled, outcomes: Outcomes, teaches: bool = True
+) -> None:
     """Replace the outcomes of a decision that was settled, in the table of outcomes and in hard limits.
 
     Equation: every sum moves by v(outcomes) - v(before), the rows of the new outcomes less those of the earlier ones.
 
-    Prices, plans and the model, which depend on the order of all events, keep what they took from the earlier
-    outcomes. The state has one replica.
+    The model learns what the earlier outcomes lack, such as a rating that comes after the bill. Prices and plans, which
+    depend on the order of all events, keep what they took from the earlier outcomes, and so does the model. The state
+    has one replica.
 
     Args:
         policy, state: as for `Policy.observe`.
-        decision: with its plays, time, groups and known outcomes; nothing else of it is read. It waits no more.
+        decision: with its plays, time, groups and known outcomes; prices and features if it teaches; nothing else of it
+            is read. It waits no more.
         before: the outcomes that are in the books; or "expired" if it was settled by `Policy.expire`, "cancelled" if
             by `Policy.cancel`.
         outcomes: those that replace them, as for `Policy.observe`.
+        teaches: whether the model learns from it.
 
     Raises:
         InvalidInput: as for `Policy.observe`; nothing is changed then.
@@ -67,19 +73,23 @@ def revise(policy: Policy, state: PolicyState, decision: Decision, before: Settl
         else:
             old = _observation(problem, decision, before)
         can, d = parts.can, decision
+        seen = np.asarray(new.seen if old is None else new.seen & ~old.seen)
         if old is None:
             books.commit(d.plays, d.counted, d.groups, d.known, problem.certain, 1.0, state.books)
             for i, limit in can.returning:
                 limit.on_return(state.goals[i], d)
         else:
             amounts = _amounts(problem, d, old)
-            books.arrive(d.plays, d.counted, d.groups, amounts, *old[1:], -1.0, state.books)
+            books.arrive(d.plays, d.counted, d.groups, amounts, *old[1:4], -1.0, state.books)
             for i, goal in can.reversing:
                 goal.on_reversal(state.goals[i], d, d.counted, _rows(goal, d, old))
-        books.arrive(d.plays, d.counted, d.groups, _amounts(problem, d, new), *new[1:], 1.0, state.books)
+        books.arrive(d.plays, d.counted, d.groups, _amounts(problem, d, new), *new[1:4], 1.0, state.books)
         for i, goal in can.reversing:
             goal.on_outcome(state.goals[i], d, d.counted, _rows(goal, d, new))
         parts.payable.tell(state)
+        if teaches and seen.any():
+            parts.settlement.zeros.tell(state.model, d.plays, seen)
+            policy.model.update(state.model, d.features, new.learned, seen, d.prices)
 
 
 def _amounts(problem: Problem, decision: Decision, entry: _Entry) -> Floats:
@@ -106,17 +116,17 @@ def _observation(problem: Problem, d: Decision, outcomes: Outcomes) -> _Entry:
     missing = np.zeros((*y.shape[:2], len(problem.names)), bool)
     of_problem = problem.sure, len(problem.noisy), problem.span_by_action
     said = d.plays, d.counted, d.time, d.groups, d.known, y, observed, exposed
-    _, _, r, m, learned, known, _ = entries.at_arrival(*said, *of_problem, missing)
+    _, _, r, m, learned, known, seen = entries.at_arrival(*said, *of_problem, missing)
     if r >= 0:
         raise wrong_outcome(r, m, y, observed, exposed, d, d.plays, problem)
-    return _Entry(learned, known, missing, exposed)
+    return _Entry(learned, known, missing, exposed, seen)
 
 
 def _expiry(problem: Problem, d: Decision) -> _Entry:
     """The entry of a decision without outcomes, as `Settlement.expire` makes it."""
     of_problem = problem.sure, len(problem.noisy), problem.fallback, problem.free
     _, learned, known, missing = entries.at_expiry(d.plays, d.counted, d.known, *of_problem)
-    return _Entry(learned, known, missing, checks.EVERY_PLAY)
+    return _Entry(learned, known, missing, checks.EVERY_PLAY, np.zeros(learned.shape, bool))
 
 
 @runtime_checkable

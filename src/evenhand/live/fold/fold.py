@@ -78,10 +78,10 @@ class Fold:
     that policy ignores the switches before.
 
     A correction is an outcome that was revised, or that arrived after its expiry was settled. The table of outcomes and
-    hard limits take it in at once (`revise`); prices, plans and the model only after a mark (`refolded`, or a switch
-    that folds anew), which states `known`: from there on the state is that of a fold that enters `corrected` outcomes,
-    those of corrections up to event `known`, in place of the first ones. A fold without them raises `StaleFold` at the
-    mark.
+    hard limits take it in at once (`revise`), and so does the model what the earlier outcome lacks. Prices, plans and
+    what the model had learned follow only after a mark (`refolded`, or a switch that folds anew), which states `known`:
+    from there on the state is that of a fold that enters `corrected` outcomes, those of corrections up to event
+    `known`, in place of the first ones. A fold without them raises `StaleFold` at the mark.
 
     An erasure keeps the state after it, with which folds begin from then on: `StaleFold` is raised there as well.
     Corrections of decisions before it are taken in at once, and by no mark.
@@ -305,7 +305,8 @@ class Fold:
         decided, settled, expired = made or self._earlier(event, ref)
         _refuse_erased(decided)
         body = read(decided)
-        if body["by"] != self.mark:
+        own = body["by"] == self.mark
+        if not own:
             body = with_known(body, self.declared(body["by"])) | {"c": []}  # what another one carried says nothing here
         context = context_of(self.encoder, self.policy.problem.clock, body, decided.at)
         decision = decode_closed(body, context, self.policy, self.state.t)
@@ -318,7 +319,7 @@ class Fold:
         outcome = read(event)["y"]
         if event.seq <= self.known:  # which was settled at a switch, though this is known
             outcome = self.corrected.get(ref, outcome)
-        revise(self.policy, self.state, decision, before, outcome)
+        revise(self.policy, self.state, decision, before, outcome, own)
         if event.seq > self.known and ref > self.erased:
             self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
 

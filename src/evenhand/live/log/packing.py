@@ -147,7 +147,7 @@ def unpack_all(bodies: Sequence[dict[str, Any]], contexts: Context, earlier: Seq
 
 
 def decode_closed(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:
-    """Decode a decision of any policy to correct its outcome; its prices and shares are not read."""
+    """Decode a decision of any policy to correct its outcome; its shares are not read."""
     stored = unpack(body, context, policy, t if body.get("t") is None else np.array([float(body["t"])]))
     return stored._replace(shares=np.ones((1, len(policy.problem.columns))))
 
