@@ -31,8 +31,9 @@ from evenhand.core.kernel import inlined, kernel
 from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import AFFORDABLE, AHEAD, ZEROS, ColumnGain, Gain, Lesson, Note
-from evenhand.models.diagonal import block as joint
+from evenhand.models.diagonal import block as joint, directions as directions_of
 from evenhand.models.diagonal.block import Block, BlockState, Inner, adopt, look, renew
+from evenhand.models.diagonal.directions import UNUSED, DirectionState
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import LEAST, STRONG
 from evenhand.numerics.precision import dot
@@ -75,7 +76,8 @@ class DiagonalState:
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) in which outcomes are stated
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
-    block: BlockState | None  # the first columns, whose entries above are 0; None without a block
+    block: BlockState | None  # the first columns, whose entries above are 0, and directions; None without either
+    directions: DirectionState | None  # that cases have in common; None without any
 
 
 class Known(NamedTuple):
@@ -128,14 +130,17 @@ def is_wide(problem: Problem) -> bool:
 def note(s: DiagonalState, replica: int) -> Note:
     """Say what the model is, and how many coefficients have data."""
     count = s.information.size // len(s.factor)
-    own = f" beside the first {s.block.gram.shape[1]}" if s.block else ""
+    own = f" beside the first {_stated(s)}" if _stated(s) else ""
+    if s.directions is not None:
+        own += f" beside {s.directions.found[replica]:.0f} directions that cases have in common"
     data = f"{s.touched[replica]:,.0f} of {count:,} have data"
     return Note(f"each coefficient by itself, without covariances{own}: {data}")
 
 
-def check_rows(name: str, n_features: int, packed: Packed | None, block: int) -> int:
+def check_rows(name: str, n_features: int, packed: Packed | None, block: int, rank: int) -> int:
     """Return the number of features of a candidate: those stated, or twice the pairs of packed rows."""
     validate.whole(f"{name}.block", block, 0)
+    validate.whole(f"{name}.rank", rank, 0)
     if block > (n_features if packed is None else packed.columns):
         raise InvalidInput(f"{name}.block", "at most as many columns as there are", block)
     if packed is None:
@@ -146,6 +151,11 @@ def check_rows(name: str, n_features: int, packed: Packed | None, block: int) ->
     if n_features not in (0, 2 * packed.pairs):
         raise InvalidInput(f"{name}.n_features", f"{2 * packed.pairs}, twice the pairs of packed rows", n_features)
     return 2 * packed.pairs
+
+
+def sizes(n_features: int, packed: Packed | None, block: int, rank: int) -> tuple[int, int, int]:
+    """Return the numbers of columns in the block, of directions, and of the features that one is made of."""
+    return block, rank, n_features if packed is None else packed.pairs
 
 
 def columns_of(n_features: int, packed: Packed | None) -> int:
@@ -159,7 +169,7 @@ def start(
     units: Floats,
     prior: tuple[Prior, float, float],
     sizes: tuple[int, int, int],
-    block: int,
+    block: tuple[int, int, int],
 ) -> DiagonalState:
     """Return the state before any data.
 
@@ -169,7 +179,7 @@ def start(
         units: in which they are stated, `(M)`.
         prior: the prior, and the variances of means before any data, by default and by the prior.
         sizes: the numbers of replicas and of actions, and the horizon.
-        block: b.
+        block: the numbers of its columns and of directions, and k.
     """
     (n_replicas, actions, horizon), (low, high), m, rows = sizes, ranges, len(units), sizes[0] * sizes[1]
     scales, doubts = _penalties(*prior[1:], m)
@@ -200,7 +210,8 @@ def start(
         ends=np.stack([low, high]) / units,
         units=units,
         horizon=np.full(n_replicas, float(horizon)),
-        block=joint.start(block, rows, n_replicas, m, len(scales)) if block else None,
+        block=joint.start(sum(block[:2]), rows, n_replicas, m, len(scales)) if sum(block[:2]) else None,
+        directions=directions_of.start(n_replicas, *block[1:]) if block[1] else None,
     )
 
 
@@ -228,16 +239,37 @@ def read(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None
 
 
 def gather(state: DiagonalState, places: Ints, z: Floats) -> Cells:
-    """Look up what is known at some places, for features `(C,k)`."""
-    d, m, inner = state.information.shape[1], state.moment.shape[2], np.zeros((*z.shape[:2], 0))
-    rows = places[:, :, 0] // d
-    if state.block is not None:
-        inner, z = joint.inside(state.block, places % d, z)
-    level = state.origin[:, : max(inner.shape[2], 1)][rows]
+    """Look up what is known at some places, for features `(C,k)`; where there are directions, their order is another."""
+    d, m = state.information.shape[1], state.moment.shape[2]
+    rows, level = places[:, :, 0] // d, np.zeros((*z.shape[:2], m))
+    _, places, x, inner, z = _split(state, places, z)
     own = state.origin.reshape(-1, m)[places] if state.origin.shape[1] > 1 else state.origin[rows]
+    if state.block is not None:  # one after another, so that a candidate's bits do not depend on others
+        level = np.add.accumulate((x - z)[..., None] * own, 2)[:, :, -1].copy()
     waits = state.expected.reshape(-1)[places] if state.expected.size else np.zeros((*places.shape[:2], 0))
     some = state.information.reshape(-1)[places], state.moment.reshape(-1, m)[places]
     return Cells(places, z, *some, own, waits, Inner(inner, rows, level, joint.arrays(state.block)))
+
+
+def _split(state: DiagonalState, places: Ints, z: Floats) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    """Return an order of features, places and features in it, those of the block, and what is left of the others."""
+    columns, tail = places % state.information.shape[1], z
+    order, inner = np.broadcast_to(np.arange(z.shape[2]), z.shape), np.zeros((*z.shape[:2], 0))
+    if state.block is not None:
+        inner, tail = joint.inside(_stated(state), columns, z)
+    if state.directions is None:
+        return order, places, z, inner, tail
+    order, columns = directions_of.ordered(columns, tail)
+    places, z, tail = (np.take_along_axis(y, order, 2) for y in (places, z, tail))
+    s, t = np.empty((*z.shape[:2], state.directions.lower.shape[1])), np.empty(z.shape)
+    directions_of.project(directions_of.arrays(state.directions), columns, tail, s, t)
+    return order, places, z, np.concatenate([inner, s], 2), t
+
+
+def _stated(state: DiagonalState) -> int:
+    """Return the number of columns in the block, without directions."""
+    rank = 0 if state.directions is None else state.directions.lower.shape[1]
+    return 0 if state.block is None else state.block.gram.shape[1] - rank
 
 
 def locate(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> tuple[Ints, Floats]:
@@ -286,7 +318,18 @@ def plays(
     told = np.where(np.asarray(seen.all(2))[:, :, None], x, 0.0)
     for p in range(x.shape[1]):
         own = slice(p, p + 1)
+        if state.directions is not None:
+            _grow(state, state.directions, *locate(state, told[:, own], n_features, packed))
         yield read(state, told[:, own], n_features, packed), own
+
+
+def _grow(state: DiagonalState, own: DirectionState, places: Ints, z: Floats) -> None:
+    """Let a play of each replica make a direction if it is unlike those before."""
+    _, places, z, inner, _ = _split(state, places, z)
+    first = _stated(state)
+    columns = places % state.information.shape[1]
+    z = np.where(columns < first, 0.0, z)
+    directions_of.grow(directions_of.arrays(own), np.where(z != 0.0, columns, UNUSED), z, inner[:, :, first:].copy())
 
 
 def add(state: DiagonalState, cells: Cells, information: Floats, moment: Floats) -> None:
@@ -314,7 +357,7 @@ def gains(
     """
     places, z = locate(state, x, *rows)
     if state.block is not None:
-        inner, z = joint.inside(state.block, places % state.information.shape[1], z)
+        _, places, _, inner, z = _split(state, places, z)
         lead = x[:, :, : x.shape[2] - rows[0]]
         yield Gain(state.block, np.concatenate([lead, inner], 2), curvature, 1.0 / state.chosen.item(0))
     yield ColumnGain(state, state.information.shape, places, z * z)
@@ -363,6 +406,8 @@ def _fade_block(s: DiagonalState, b: BlockState, r: int) -> None:
     b.theta[r * each : (r + 1) * each] = 0.0
     for books in (b.penalties, b.penalty, b.fitted, b.apart):
         books[r] = 0.0
+    if s.directions is not None:
+        s.directions.found[r] = 0.0
 
 
 def contributions(
@@ -373,21 +418,36 @@ def contributions(
     first, z = _first(state, x, n)
     packs = packed is not None
     places, z = _columns(state, first, z, x.shape[2] - n) if packs else (first + np.arange(n), z)
-    cells = gather(state, places, z)
+    cells, (order, _, used, _, _) = gather(state, places, z), _split(state, places, z)
     (replicas, _, k), count = z.shape, np.maximum(state.count, LEAST)
     rho = state.chosen * np.where(state.count > 0.0, state.size / count, 1.0)
     f = state.factor[:, None, None]
     off = f[..., None] * cells.moment / (rho[:, None, None] + f * cells.information)[..., None]
     if state.block is not None:
-        d = state.information.shape[1]
-        own = places % d < state.block.gram.shape[1]
-        off[own] = state.block.theta[places[own] // d, places[own] % d]
-    theta = (cells.origin + off).transpose(0, 1, 3, 2).reshape(2 * replicas, m, k)
+        off = _shared(state, state.block, cells, used, off)
+    theta = np.take_along_axis(cells.origin + off, np.argsort(order, 2)[..., None], 2)
+    theta = theta.transpose(0, 1, 3, 2).reshape(2 * replicas, m, k)
     which = np.broadcast_to(np.array([[0.0], [1.0]]), (replicas, 2, 1))  # in place of an action: a row of theta each
     found = attribute(np.ascontiguousarray(theta), np.concatenate([which, z], 2), w)
     out = np.zeros((*found.shape[:2], x.shape[2]))
     out[:, :, slice(x.shape[2] - n + packs, None, 1 + packs)] = found[:, :, 1:]
     return out
+
+
+def _shared(state: DiagonalState, block: BlockState, cells: Cells, x: Floats, off: Floats) -> Floats:
+    """Return what a candidate's features have coefficients of, in the block and apart from it, `(C,k),(C,k,M)->`."""
+    rows, columns = np.divmod(cells.places, state.information.shape[1])
+    first = _stated(state)
+    if state.directions is not None:
+        own, named = directions_of.arrays(state.directions), (x != 0.0) & (columns >= first)
+        off = np.divide(cells.z, x, out=np.zeros(x.shape), where=named)[..., None] * off
+        for r, c, m in np.ndindex(*x.shape[:2], off.shape[3]):
+            weights, out = block.theta[rows[r, c, 0], first:, m].copy(), np.empty(x.shape[2])
+            directions_of.spread(own, r, weights, np.where(named[r, c], columns[r, c], UNUSED), weights.copy(), out)
+            off[r, c, :, m] += out
+    stated = columns < first
+    off[stated] = block.theta[rows[stated], columns[stated]]
+    return off
 
 
 @inlined
