@@ -1,8 +1,8 @@
-"""Directions that all actions share, learned from cases: where features of a case are many, what cases have in common.
+"""Directions that all actions share, learned from cases: what cases of many features have in common.
 
-Equation: V has orthonormal columns, at most r of them, which span the first cases that were learned and not nearly a sum
-of earlier ones, l_1, l_2, ...: V = [l_1 l_2 ...] L^-T with L L^T the products of these cases with each other. A case x
-has the coordinates s = V^T x, and t = x - V s in place of x in the columns in which x is not 0.
+Equation: V has orthonormal columns, at most r of them, which span the first cases that were learned and are not nearly
+sums of earlier ones, l_1, l_2, ...: V = [l_1 l_2 ...] L^-T with L L^T the products of these cases with each other. A
+case x has the coordinates s = V^T x, and t = x - V s in place of x in the columns in which x is not 0.
 Source: the cases are chosen as in kernel recursive least squares (Engel, Mannor & Meir 2004).
 """
 

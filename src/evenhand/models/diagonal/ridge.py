@@ -20,11 +20,10 @@ from evenhand.models.base import ROUND, ColumnGain, Gain, Lesson, Note, WithoutL
 from evenhand.models.bayesian_ridge import worth_at
 from evenhand.models.diagonal import block as joint, posterior
 from evenhand.models.diagonal.block import Block, absorb_block, adopt, renew
-from evenhand.models.diagonal.posterior import (
+from evenhand.models.diagonal.posterior import DiagonalState, check_rows
+from evenhand.models.diagonal.prediction import (
     Cells,
-    DiagonalState,
     Known,
-    check_rows,
     directions,
     first_best,
     move_to,
