@@ -154,7 +154,8 @@ class DiagonalLogistic(WithoutLuck):
         prior: as for `BayesianLogistic`, of the columns.
         scale: of the bonus, at least 0; 0 is greedy.
         block: the number of first columns whose covariances are known (`block`).
-        rank: how many directions that cases have in common are learned at most; their covariances are known as well.
+        rank: how many directions that cases have in common are learned at most (`directions`), with covariances; 64 by
+            default where packed rows have more than eight pairs and there is no block, 0 elsewhere.
 
     >>> model = DiagonalLogistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
@@ -170,7 +171,7 @@ class DiagonalLogistic(WithoutLuck):
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     block: int = field(default=0, metadata={"new": True})
-    rank: int = field(default=0, metadata={"new": True})
+    rank: int | None = field(default=None, metadata={"new": True})
     weighs: ClassVar[bool] = True
     fades: ClassVar[bool] = True
     explains: ClassVar[bool] = True

@@ -39,6 +39,7 @@ from evenhand.problem.problem import Problem
 
 WIDE = 1000  # numbers of a case above which the models that users get by default keep no covariances
 MANY, FEW = 300, 8  # or above which they do where a case has so few that are not 0
+RANK = 64  # directions that cases of more than that have in common, at most
 _POWERS = np.arange(-3.0, 7.0)  # of 4, by which penalties differ from the one believed before any data
 _SPARSE = 0.25  # the part of a row's numbers up to which those that are not 0 are looked up by themselves
 _SMALL = 1e-30  # a factor below which sums are multiplied by it
@@ -107,10 +108,10 @@ def note(s: DiagonalState, replica: int) -> Note:
     return Note(f"each coefficient by itself, without covariances{own}: {data}")
 
 
-def check_rows(name: str, n_features: int, packed: Packed | None, block: int, rank: int) -> int:
+def check_rows(name: str, n_features: int, packed: Packed | None, block: int, rank: int | None) -> int:
     """Return the number of features of a candidate: those stated, or twice the pairs of packed rows."""
     validate.whole(f"{name}.block", block, 0)
-    validate.whole(f"{name}.rank", rank, 0)
+    validate.whole(f"{name}.rank", rank or 0, 0)
     if block > (n_features if packed is None else packed.columns):
         raise InvalidInput(f"{name}.block", "at most as many columns as there are", block)
     if packed is None:
@@ -123,9 +124,14 @@ def check_rows(name: str, n_features: int, packed: Packed | None, block: int, ra
     return 2 * packed.pairs
 
 
-def sizes(n_features: int, packed: Packed | None, block: int, rank: int) -> tuple[int, int, int]:
-    """Return the numbers of columns in the block, of directions, and of the features that one is made of."""
-    return block, rank, n_features if packed is None else packed.pairs
+def sizes(n_features: int, packed: Packed | None, block: int, rank: int | None) -> tuple[int, int, int]:
+    """Return the numbers of columns in the block, of directions, and of the features that one is made of.
+
+    Unless stated, there are directions where packed rows have more than eight pairs, and no block.
+    """
+    pairs = n_features if packed is None else packed.pairs
+    many = packed is not None and pairs > FEW and not block
+    return block, (RANK if many else 0) if rank is None else rank, pairs
 
 
 def columns_of(n_features: int, packed: Packed | None) -> int:
@@ -230,7 +236,7 @@ def _split(state: DiagonalState, places: Ints, z: Floats) -> tuple[Ints, Ints, F
     if state.directions is None:
         return order, places, z, inner, tail
     order, columns = directions_of.ordered(columns, tail)
-    places, z, tail = (np.take_along_axis(y, order, 2) for y in (places, z, tail))
+    places, (z, tail) = np.take_along_axis(places, order, 2), (np.take_along_axis(y, order, 2) for y in (z, tail))
     s, t = np.empty((*z.shape[:2], state.directions.lower.shape[1])), np.empty(z.shape)
     directions_of.project(directions_of.arrays(state.directions), columns, tail, s, t)
     return order, places, z, np.concatenate([inner, s], 2), t

@@ -175,7 +175,8 @@ class DiagonalRidge(WithoutLuck):
         prior: as for `BayesianRidge`, of the columns.
         scale: of the bonus, at least 0; 0 is greedy.
         block: the number of first columns whose covariances are known (`block`).
-        rank: how many directions that cases have in common are learned at most; their covariances are known as well.
+        rank: how many directions that cases have in common are learned at most (`directions`), with covariances; 64 by
+            default where packed rows have more than eight pairs and there is no block, 0 elsewhere.
 
     >>> model = DiagonalRidge(packed=Packed(columns=2**18, pairs=2))
     >>> state, price = model.start(1, np.zeros(1), np.ones(1), 1000), np.ones((1, 1, 1, 1))
@@ -192,7 +193,7 @@ class DiagonalRidge(WithoutLuck):
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     block: int = field(default=0, metadata={"new": True})
-    rank: int = field(default=0, metadata={"new": True})
+    rank: int | None = field(default=None, metadata={"new": True})
     weighs: ClassVar[bool] = True
     fades: ClassVar[bool] = True
     explains: ClassVar[bool] = True
