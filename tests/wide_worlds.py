@@ -29,9 +29,8 @@ LEVELS = {
 LEVELS["an intercept, and one of 10, of 30 and of 60 levels"] = [10, 30, 60]
 NUMBERS = {"an intercept and 20 independent numbers": 0.0, "20 numbers of correlation .5": 0.5}
 NUMBERS["20 numbers of correlation .9"] = 0.9
-LOW_RANK = "100 numbers that are sums of 5, and a tenth of their own"
 WORDS = "20 of 200 words, by 5 topics"
-INTERVALS = [name for name in (*LEVELS, *NUMBERS, LOW_RANK, WORDS) if "30 levels" not in name]
+INTERVALS = [name for name in (*LEVELS, *NUMBERS) if "30 levels" not in name]
 REWARDS = ["an intercept and one of 30 levels", *NUMBERS]
 _ONE = np.ones((1, 1, 1, 1))
 
@@ -41,9 +40,6 @@ def cases(name, rng, count):
     one = np.ones((count, 0 if name == "one of 50 levels" else 1))
     if name in LEVELS:
         return np.concatenate([one, *(np.eye(size)[rng.integers(size, size=count)] for size in LEVELS[name])], 1)
-    if name == LOW_RANK:
-        own = rng.normal(size=(count, 5)) @ np.random.default_rng(0).normal(size=(5, 100)) / math.sqrt(5.0)
-        return np.concatenate([one, own + 0.1 * rng.normal(size=(count, 100))], 1)
     if name == WORDS:
         liked = 2.0 * np.random.default_rng(0).normal(size=(5, 200))[rng.integers(5, size=count)]
         first = np.argsort(-liked - rng.gumbel(size=liked.shape), 1)[:, :20]
@@ -108,7 +104,6 @@ def main(worlds=20, rounds=4000):
     head("truth within two standard deviations", *(f"`{kind.__name__}`" for kind in DIAGONAL))
     for name in INTERVALS:
         each = [(name, {})] + [(f"{name}, in a block", {"block": 21})] * ("correlation" in name)
-        each += [(f"{name}, 64 directions", {"rank": 64})] * (name in (LOW_RANK, WORDS))
         for own, block in each:
             found = [np.mean([covered(kind, name, seed, **block) for seed in range(worlds)]) for kind in DIAGONAL]
             row(own, *(decimal(z, 3) for z in found))
