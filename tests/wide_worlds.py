@@ -13,6 +13,8 @@ from scipy.special import expit
 from evenhand.core.records import Context
 from evenhand.models import BayesianLogistic, BayesianRidge, DiagonalLogistic, DiagonalRidge, PerAction, Prior
 from evenhand.models.base import ROUND
+from evenhand.models.diagonal import posterior
+from evenhand.models.diagonal.prediction import predict
 from evenhand.problem import Outcome, Problem
 from evenhand.recipes import ucb
 from tests.tables import decimal, head, row
@@ -27,6 +29,7 @@ LEVELS = {
 LEVELS["an intercept, and one of 10, of 30 and of 60 levels"] = [10, 30, 60]
 NUMBERS = {"an intercept and 20 independent numbers": 0.0, "20 numbers of correlation .5": 0.5}
 NUMBERS["20 numbers of correlation .9"] = 0.9
+WORDS = "20 of 200 words, by 5 topics"
 INTERVALS = [name for name in (*LEVELS, *NUMBERS) if "30 levels" not in name]
 REWARDS = ["an intercept and one of 30 levels", *NUMBERS]
 _ONE = np.ones((1, 1, 1, 1))
@@ -37,12 +40,18 @@ def cases(name, rng, count):
     one = np.ones((count, 0 if name == "one of 50 levels" else 1))
     if name in LEVELS:
         return np.concatenate([one, *(np.eye(size)[rng.integers(size, size=count)] for size in LEVELS[name])], 1)
+    if name == WORDS:
+        liked = 2.0 * np.random.default_rng(0).normal(size=(5, 200))[rng.integers(5, size=count)]
+        first = np.argsort(-liked - rng.gumbel(size=liked.shape), 1)[:, :20]
+        x = np.zeros((count, 200))
+        np.put_along_axis(x, first, 1.0 / math.sqrt(20.0), 1)
+        return np.concatenate([one, x], 1)
     shared, own = rng.normal(size=(count, 1)), rng.normal(size=(count, 20))
     part = NUMBERS[name]
     return np.concatenate([one, math.sqrt(part) * shared + math.sqrt(1.0 - part) * own], 1)
 
 
-def covered(kind, name, seed, count=1000, block=0):
+def covered(kind, name, seed, count=1000, **block):
     """The share of 400 new cases whose truth is within two standard deviations, after some observations."""
     rng = np.random.default_rng(seed)
     x = cases(name, rng, count + 400)
@@ -55,17 +64,18 @@ def covered(kind, name, seed, count=1000, block=0):
     else:
         truth, prior = x @ theta, Prior(mean=np.zeros(len(theta)))
         y = (rng.random(len(x)) < expit(truth)).astype(float)
-    model = kind(n_features=x.shape[1], prior=prior, block=block)
+    model = kind(n_features=x.shape[1], prior=prior, **block)
     state = model.start(1, np.zeros(1), np.ones(1), 10_000)
     for t in range(count):
         model.update(state, x[None, t : t + 1], y[None, t : t + 1, None], np.ones((1, 1, 1), bool), _ONE, ROUND)
-    level, precision = state.origin[0, :, 0], state.chosen[0] * state.size[0] / state.count[0] + state.information[0]
-    off, square = state.moment[0, block:, 0] / precision[block:], (x[count:, block:] ** 2 / precision[block:]).sum(1)
-    if block:
-        off = np.concatenate([state.block.theta[0, :, 0], off])
-        square += np.einsum("ti,ij,tj->t", x[count:, :block], state.block.inverse[0], x[count:, :block])
+    cells, center = posterior.read(state, x[None, count:], x.shape[1], None), np.empty(1)
+    rooms, rho = (np.empty(cells.z.shape[2]), center, np.empty(cells.inner.z.shape[2])), state.chosen[0]
+    rho, hits = rho * state.size[0] / state.count[0], 0
     noise = state.sigma[0, 0, 0] if kind is DiagonalRidge else 1.0
-    return float((np.abs(x[count:] @ (level + off) - truth[count:]) <= 2.0 * np.sqrt(noise * square)).mean())
+    for t, own in enumerate(truth[count:]):
+        square, _ = predict(state.factor[0], cells, (0, t), rho, *rooms, -1)
+        hits += abs(center[0] - own) <= 2.0 * math.sqrt(noise * square)
+    return hits / (len(x) - count)
 
 
 def brought(kind, name, replicas=20, rounds=4000, actions=5):
@@ -93,8 +103,9 @@ def brought(kind, name, replicas=20, rounds=4000, actions=5):
 def main(worlds=20, rounds=4000):
     head("truth within two standard deviations", *(f"`{kind.__name__}`" for kind in DIAGONAL))
     for name in INTERVALS:
-        for own, block in [(name, 0)] + [(f"{name}, in a block", 21)] * ("correlation" in name):
-            found = [np.mean([covered(kind, name, seed, block=block) for seed in range(worlds)]) for kind in DIAGONAL]
+        each = [(name, {})] + [(f"{name}, in a block", {"block": 21})] * ("correlation" in name)
+        for own, block in each:
+            found = [np.mean([covered(kind, name, seed, **block) for seed in range(worlds)]) for kind in DIAGONAL]
             row(own, *(decimal(z, 3) for z in found))
     print()
     head("part of the best", *(f"`{kind.__name__}`" for kind in MODELS))

@@ -49,6 +49,10 @@ MODELS = [
     m.DiagonalLogistic(n_features=3, block=3),
     m.PerAction(inner=m.DiagonalLogistic(packed=Packed(columns=7, pairs=3), block=2), actions=3),
     m.PerAction(inner=m.DiagonalRidge(n_features=3, block=2), actions=2),
+    m.DiagonalRidge(packed=Packed(columns=9, pairs=3), rank=4, prior=PRIORS[0]),
+    m.PerAction(
+        inner=m.DiagonalLogistic(packed=Packed(columns=7, pairs=3), block=1, rank=2, prior=PRIORS[0]), actions=2
+    ),
     m.Memories(inner=m.DiagonalRidge(n_features=3, block=2), half_lives=(4, 9), judge=10, every=3),
     m.PerAction(inner=m.DiagonalRidge(n_features=2, n_outcomes=2), actions=3),
     m.PerAction(inner=m.DiagonalLogistic(packed=Packed(columns=7, pairs=2), scale=2.0), actions=2),

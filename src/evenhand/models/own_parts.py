@@ -15,7 +15,8 @@ from evenhand.models._shared import EVERYWHERE
 from evenhand.models.base import ROUND, ColumnGain, Gain, Lesson, Note, WithoutLuck, Worth, Wraps
 from evenhand.models.diagonal import block
 from evenhand.models.diagonal.block import Block, Inner
-from evenhand.models.diagonal.posterior import Cells, DiagonalState, cells_of
+from evenhand.models.diagonal.posterior import DiagonalState, cells_of
+from evenhand.models.diagonal.prediction import Cells
 from evenhand.models.diagonal.ridge import DiagonalRidge
 from evenhand.models.per_action import refuse_actions
 from evenhand.numerics.precision import norm2
@@ -185,6 +186,6 @@ class OwnParts(WithoutLuck, Wraps):
         assert state.block is not None
         (replicas, d), sums = state.information.shape, block.arrays(state.block)
         rows, z, inverse, theta = _narrow(x, self.shared, sums, state.origin)
-        inner = Inner(z, rows, np.zeros((*rows.shape, 1, theta.shape[2])), sums._replace(inverse=inverse, theta=theta))
+        inner = Inner(z, rows, np.zeros((*rows.shape, theta.shape[2])), sums._replace(inverse=inverse, theta=theta))
         places = self._places(x) + d * np.arange(replicas)[:, None, None]
         return cells_of(state, places, self.own * x[:, :, 1:], inner)

@@ -79,7 +79,7 @@ class Inner(NamedTuple):
 
     z: Floats  # (R, C, b)
     rows: Ints  # (R, C) of the state
-    origin: Floats  # (R, C, b|1, M)
+    level: Floats  # (R, C, M) means before any data, of what is not left to other columns
     sums: Block
 
 
@@ -107,9 +107,8 @@ def arrays(state: BlockState | None) -> Block:
     return Block(*vars(state or _NONE).values())
 
 
-def inside(state: BlockState, columns: Ints, z: Floats) -> tuple[Floats, Floats]:
-    """Part features at columns into those of the block and all others, `(C,k),(C,k)->(C,b),(C,k)`."""
-    b = state.gram.shape[1]
+def inside(b: int, columns: Ints, z: Floats) -> tuple[Floats, Floats]:
+    """Part features at columns into those of the first b and all others, `(C,k),(C,k)->(C,b),(C,k)`."""
     own = (columns < b) & (z != 0.0)
     at, found = np.nonzero(own), np.zeros((*z.shape[:2], b))
     found[at[0], at[1], columns[own]] = z[own]
@@ -136,9 +135,9 @@ def look(inner: Inner, at: tuple[int, int], g: int, rho: float, f: float, gain: 
         waits = block.inverse[row, 0, 0] > 0.0  # plays are on their way
         square = min(square, dot(z, z) / rho) if waits else dot(z, z) / rho
     for m in range(len(center)):
+        center[m] += inner.level[r, a, m]
         for i in range(b):
-            off = gain[i] * (f * block.moment[row, i, m]) if g >= 0 else z[i] * block.theta[row, i, m]
-            center[m] += z[i] * inner.origin[r, a, min(i, inner.origin.shape[2] - 1), m] + off
+            center[m] += gain[i] * (f * block.moment[row, i, m]) if g >= 0 else z[i] * block.theta[row, i, m]
     return square
 
 

@@ -20,11 +20,10 @@ from evenhand.models.base import ROUND, ColumnGain, Gain, Lesson, Note, WithoutL
 from evenhand.models.bayesian_logistic import BELIEVED
 from evenhand.models.diagonal import block as joint, posterior
 from evenhand.models.diagonal.block import Block, absorb_block, adopt, renew
-from evenhand.models.diagonal.posterior import (
+from evenhand.models.diagonal.posterior import DiagonalState, check_rows
+from evenhand.models.diagonal.prediction import (
     Cells,
-    DiagonalState,
     Known,
-    check_rows,
     directions,
     first_best,
     move_to,
@@ -155,6 +154,8 @@ class DiagonalLogistic(WithoutLuck):
         prior: as for `BayesianLogistic`, of the columns.
         scale: of the bonus, at least 0; 0 is greedy.
         block: the number of first columns whose covariances are known (`block`).
+        rank: how many directions that cases have in common are learned at most (`directions`), with covariances; 64 by
+            default where packed rows have more than eight pairs and there is no block, 0 elsewhere.
 
     >>> model = DiagonalLogistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
@@ -170,12 +171,15 @@ class DiagonalLogistic(WithoutLuck):
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     block: int = field(default=0, metadata={"new": True})
+    rank: int | None = field(default=None, metadata={"new": True})
     weighs: ClassVar[bool] = True
     fades: ClassVar[bool] = True
     explains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_features", check_rows("DiagonalLogistic", self.n_features, self.packed, self.block))
+        object.__setattr__(
+            self, "n_features", check_rows("DiagonalLogistic", self.n_features, self.packed, self.block, self.rank)
+        )
         nonnegative("DiagonalLogistic.scale", self.scale)
 
     @property
@@ -202,7 +206,8 @@ class DiagonalLogistic(WithoutLuck):
         check_binary("DiagonalLogistic", low, high)
         believed = self.prior.variance(1, np.full(1, BELIEVED)).item()
         sizes, columns = (n_replicas, actions, horizon), posterior.columns_of(self.n_features, self.packed)
-        return posterior.start(columns, (low, high), np.ones(1), (self.prior, BELIEVED, believed), sizes, self.block)
+        own = posterior.sizes(self.n_features, self.packed, self.block, self.rank)
+        return posterior.start(columns, (low, high), np.ones(1), (self.prior, BELIEVED, believed), sizes, own)
 
     def value(self, state: DiagonalState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Cost: O(k) per candidate of k features."""

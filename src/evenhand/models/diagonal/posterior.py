@@ -21,25 +21,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core import validate
 from evenhand.core.errors import InvalidInput
-from evenhand.core.kernel import inlined, kernel
 from evenhand.core.row_pairs import Packed
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import AFFORDABLE, AHEAD, ZEROS, ColumnGain, Gain, Lesson, Note
-from evenhand.models.diagonal import block as joint
-from evenhand.models.diagonal.block import Block, BlockState, Inner, adopt, look, renew
+from evenhand.models.diagonal import block as joint, directions as directions_of
+from evenhand.models.diagonal.block import BlockState, Inner, adopt, renew
+from evenhand.models.diagonal.directions import UNUSED, DirectionState
+from evenhand.models.diagonal.prediction import Cells, Known
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import LEAST, STRONG
-from evenhand.numerics.precision import dot
 from evenhand.problem.problem import Problem
 
 WIDE = 1000  # numbers of a case above which the models that users get by default keep no covariances
 MANY, FEW = 300, 8  # or above which they do where a case has so few that are not 0
+RANK = 64  # directions that cases of more than that have in common, at most
 _POWERS = np.arange(-3.0, 7.0)  # of 4, by which penalties differ from the one believed before any data
 _SPARSE = 0.25  # the part of a row's numbers up to which those that are not 0 are looked up by themselves
 _SMALL = 1e-30  # a factor below which sums are multiplied by it
@@ -75,38 +75,11 @@ class DiagonalState:
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) in which outcomes are stated
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
-    block: BlockState | None  # the first columns, whose entries above are 0; None without a block
-
-
-class Known(NamedTuple):
-    """How much is known, and for how long it is of use."""
-
-    factor: Floats
-    touched: Floats
-    novel: Floats
-    chosen: Floats
-    seen: Floats  # observations
-    size: Floats
-    rounds: Floats
-    taught: Floats
-    horizon: Floats
-    ahead: Floats
-    affordable: Floats
+    block: BlockState | None  # the first columns, whose entries above are 0, and directions; None without either
+    directions: DirectionState | None  # that cases have in common; None without any
 
 
 Attribute = Callable[[Floats, Floats, Floats], Floats]  # theta, features and prices, as `_shared.linear_parts`
-
-
-class Cells(NamedTuple):
-    """The coefficients of candidates, of k features each: where they are, and what is known of them."""
-
-    places: Ints  # (R, C, k) in arrays of `(R A d)`
-    z: Floats  # (R, C, k) the features
-    information: Floats  # (R, C, k)
-    moment: Floats  # (R, C, k, M)
-    origin: Floats  # (R, C, k, M), or (R, C, 1, M)
-    expected: Floats  # (R, C, k), or (R, C, 0) where nothing is on its way
-    inner: Inner
 
 
 def known(s: DiagonalState) -> Known:
@@ -128,14 +101,17 @@ def is_wide(problem: Problem) -> bool:
 def note(s: DiagonalState, replica: int) -> Note:
     """Say what the model is, and how many coefficients have data."""
     count = s.information.size // len(s.factor)
-    own = f" beside the first {s.block.gram.shape[1]}" if s.block else ""
+    own = f" beside the first {_stated(s)}" if _stated(s) else ""
+    if s.directions is not None:
+        own += f" beside {s.directions.found[replica]:.0f} directions that cases have in common"
     data = f"{s.touched[replica]:,.0f} of {count:,} have data"
     return Note(f"each coefficient by itself, without covariances{own}: {data}")
 
 
-def check_rows(name: str, n_features: int, packed: Packed | None, block: int) -> int:
+def check_rows(name: str, n_features: int, packed: Packed | None, block: int, rank: int | None) -> int:
     """Return the number of features of a candidate: those stated, or twice the pairs of packed rows."""
     validate.whole(f"{name}.block", block, 0)
+    validate.whole(f"{name}.rank", rank or 0, 0)
     if block > (n_features if packed is None else packed.columns):
         raise InvalidInput(f"{name}.block", "at most as many columns as there are", block)
     if packed is None:
@@ -146,6 +122,16 @@ def check_rows(name: str, n_features: int, packed: Packed | None, block: int) ->
     if n_features not in (0, 2 * packed.pairs):
         raise InvalidInput(f"{name}.n_features", f"{2 * packed.pairs}, twice the pairs of packed rows", n_features)
     return 2 * packed.pairs
+
+
+def sizes(n_features: int, packed: Packed | None, block: int, rank: int | None) -> tuple[int, int, int]:
+    """Return the numbers of columns in the block, of directions, and of the features that one is made of.
+
+    Unless stated, there are directions where packed rows have more than eight pairs, and no block.
+    """
+    pairs = n_features if packed is None else packed.pairs
+    many = packed is not None and pairs > FEW and not block
+    return block, (RANK if many else 0) if rank is None else rank, pairs
 
 
 def columns_of(n_features: int, packed: Packed | None) -> int:
@@ -159,7 +145,7 @@ def start(
     units: Floats,
     prior: tuple[Prior, float, float],
     sizes: tuple[int, int, int],
-    block: int,
+    block: tuple[int, int, int],
 ) -> DiagonalState:
     """Return the state before any data.
 
@@ -169,7 +155,7 @@ def start(
         units: in which they are stated, `(M)`.
         prior: the prior, and the variances of means before any data, by default and by the prior.
         sizes: the numbers of replicas and of actions, and the horizon.
-        block: b.
+        block: the numbers of its columns and of directions, and k.
     """
     (n_replicas, actions, horizon), (low, high), m, rows = sizes, ranges, len(units), sizes[0] * sizes[1]
     scales, doubts = _penalties(*prior[1:], m)
@@ -200,7 +186,8 @@ def start(
         ends=np.stack([low, high]) / units,
         units=units,
         horizon=np.full(n_replicas, float(horizon)),
-        block=joint.start(block, rows, n_replicas, m, len(scales)) if block else None,
+        block=joint.start(sum(block[:2]), rows, n_replicas, m, len(scales)) if sum(block[:2]) else None,
+        directions=directions_of.start(n_replicas, *block[1:]) if block[1] else None,
     )
 
 
@@ -228,23 +215,48 @@ def read(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None
 
 
 def gather(state: DiagonalState, places: Ints, z: Floats) -> Cells:
-    """Look up what is known at some places, for features `(C,k)`."""
-    d, inner = state.information.shape[1], np.zeros((*z.shape[:2], 0))
-    rows = places[:, :, 0] // d
-    if state.block is not None:
-        inner, z = joint.inside(state.block, places % d, z)
-    level = state.origin[:, : max(inner.shape[2], 1)][rows]
+    """Look up what is known at some places, for features `(C,k)`; directions need an order of their own."""
+    rows, level = places[:, :, 0] // state.information.shape[1], np.zeros((*z.shape[:2], state.moment.shape[2]))
+    _, places, x, inner, z = _split(state, places, z)
+    if state.block is not None:  # one after another, so that a candidate's bits do not depend on others
+        level = np.add.accumulate((x - z)[..., None] * _origin(state, places), 2)[:, :, -1].copy()
     return cells_of(state, places, z, Inner(inner, rows, level, joint.arrays(state.block)))
 
 
 def cells_of(state: DiagonalState, places: Ints, z: Floats, inner: Inner) -> Cells:
     """Look up what is known of features outside the block, `(C,k)`."""
-    d, m = state.information.shape[1], state.moment.shape[2]
-    first = places[:, :, 0] // d
-    own = state.origin.reshape(-1, m)[places] if state.origin.shape[1] > 1 else state.origin[first]
+    m, own = state.moment.shape[2], _origin(state, places)
     waits = state.expected.reshape(-1)[places] if state.expected.size else np.zeros((*places.shape[:2], 0))
     some = state.information.reshape(-1)[places], state.moment.reshape(-1, m)[places]
     return Cells(places, z, *some, own, waits, inner)
+
+
+def _origin(state: DiagonalState, places: Ints) -> Floats:
+    """Return theta before any data at some places, `(C,k)->(C,k|1,M)`."""
+    if state.origin.shape[1] > 1:
+        return state.origin.reshape(-1, state.origin.shape[2])[places]
+    return state.origin[places[:, :, 0] // state.information.shape[1]]
+
+
+def _split(state: DiagonalState, places: Ints, z: Floats) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    """Return an order of features, places and features in it, those of the block, and what is left of the others."""
+    columns, tail = places % state.information.shape[1], z
+    order, inner = np.broadcast_to(np.arange(z.shape[2]), z.shape), np.zeros((*z.shape[:2], 0))
+    if state.block is not None:
+        inner, tail = joint.inside(_stated(state), columns, z)
+    if state.directions is None:
+        return order, places, z, inner, tail
+    order, columns = directions_of.ordered(columns, tail)
+    places, (z, tail) = np.take_along_axis(places, order, 2), (np.take_along_axis(y, order, 2) for y in (z, tail))
+    s, t = np.empty((*z.shape[:2], state.directions.lower.shape[1])), np.empty(z.shape)
+    directions_of.project(directions_of.arrays(state.directions), columns, tail, s, t)
+    return order, places, z, np.concatenate([inner, s], 2), t
+
+
+def _stated(state: DiagonalState) -> int:
+    """Return the number of columns in the block, without directions."""
+    rank = 0 if state.directions is None else state.directions.lower.shape[1]
+    return 0 if state.block is None else state.block.gram.shape[1] - rank
 
 
 def locate(state: DiagonalState, x: Floats, n_features: int, packed: Packed | None) -> tuple[Ints, Floats]:
@@ -293,7 +305,18 @@ def plays(
     told = np.where(np.asarray(seen.all(2))[:, :, None], x, 0.0)
     for p in range(x.shape[1]):
         own = slice(p, p + 1)
+        if state.directions is not None:
+            _grow(state, state.directions, *locate(state, told[:, own], n_features, packed))
         yield read(state, told[:, own], n_features, packed), own
+
+
+def _grow(state: DiagonalState, own: DirectionState, places: Ints, z: Floats) -> None:
+    """Let a play of each replica make a direction if it is unlike those before."""
+    _, places, z, inner, _ = _split(state, places, z)
+    first = _stated(state)
+    columns = places % state.information.shape[1]
+    z = np.where(columns < first, 0.0, z)
+    directions_of.grow(directions_of.arrays(own), np.where(z != 0.0, columns, UNUSED), z, inner[:, :, first:].copy())
 
 
 def add(state: DiagonalState, cells: Cells, information: Floats, moment: Floats) -> None:
@@ -321,7 +344,7 @@ def gains(
     """
     places, z = locate(state, x, *rows)
     if state.block is not None:
-        inner, z = joint.inside(state.block, places % state.information.shape[1], z)
+        _, places, _, inner, z = _split(state, places, z)
         lead = x[:, :, : x.shape[2] - rows[0]]
         yield Gain(state.block, np.concatenate([lead, inner], 2), curvature, 1.0 / state.chosen.item(0))
     yield ColumnGain(state, state.information.shape, places, z * z)
@@ -370,6 +393,8 @@ def _fade_block(s: DiagonalState, b: BlockState, r: int) -> None:
     b.theta[r * each : (r + 1) * each] = 0.0
     for books in (b.penalties, b.penalty, b.fitted, b.apart):
         books[r] = 0.0
+    if s.directions is not None:
+        s.directions.found[r] = 0.0
 
 
 def contributions(
@@ -380,16 +405,15 @@ def contributions(
     first, z = _first(state, x, n)
     packs = packed is not None
     places, z = _columns(state, first, z, x.shape[2] - n) if packs else (first + np.arange(n), z)
-    cells = gather(state, places, z)
+    cells, (order, _, used, _, _) = gather(state, places, z), _split(state, places, z)
     (replicas, _, k), count = z.shape, np.maximum(state.count, LEAST)
     rho = state.chosen * np.where(state.count > 0.0, state.size / count, 1.0)
     f = state.factor[:, None, None]
     off = f[..., None] * cells.moment / (rho[:, None, None] + f * cells.information)[..., None]
     if state.block is not None:
-        d = state.information.shape[1]
-        own = places % d < state.block.gram.shape[1]
-        off[own] = state.block.theta[places[own] // d, places[own] % d]
-    theta = (cells.origin + off).transpose(0, 1, 3, 2).reshape(2 * replicas, m, k)
+        off = _shared(state, state.block, cells, used, off)
+    theta = np.take_along_axis(cells.origin + off, np.argsort(order, 2)[..., None], 2)
+    theta = theta.transpose(0, 1, 3, 2).reshape(2 * replicas, m, k)
     which = np.broadcast_to(np.array([[0.0], [1.0]]), (replicas, 2, 1))  # in place of an action: a row of theta each
     found = attribute(np.ascontiguousarray(theta), np.concatenate([which, z], 2), w)
     out = np.zeros((*found.shape[:2], x.shape[2]))
@@ -397,97 +421,17 @@ def contributions(
     return out
 
 
-@inlined
-def penalty(scale: float, size: float, count: float, square: float) -> float:
-    """The penalty, for a sum `size` of |x|^2 over observations; before any, by that of a candidate."""
-    return scale * (size / count if count > 0.0 else square)
-
-
-@inlined
-def open_directions(known: Known, block: Block, r: int, new: float, apart: float, weight: float) -> None:
-    """Count coefficients that an observation was the first to give data to; `novel`, and T, are of late most of all."""
-    known.touched[r] += new
-    step = min(2.0 * weight / (known.seen[r] + weight), 1.0)
-    known.novel[r] += step * (new / weight - known.novel[r])
-    if block.gram.shape[1] > 0:
-        block.apart[r] += step * (apart - block.apart[r])
-
-
-@inlined
-def directions(touched: float, novel: float, more: float) -> int:
-    """The number of coefficients that observations to come are spread over: those with data, and new ones."""
-    return max(int(touched + more * novel), 1)
-
-
-@inlined
-def predict(
-    f: float, cells: Cells, at: tuple[int, int], rho: float, precision: Floats, center: Floats, gain: Floats, g: int
-) -> tuple[float, float]:
-    """Fill in the precision of each coefficient and the mean of each outcome, `(k),(M),(b)`; returns S and T.
-
-    T is the part of S without the block. `at` is a replica and a candidate, f the factor of its sums, and g a penalty's
-    place, or -1 for the one that widths are told by; `gain` is filled in as by `block.look`.
-    """
-    (r, a), total = at, 0.0
-    for m in range(len(center)):
-        center[m] = 0.0
-    for i in range(len(precision)):
-        z = cells.z[r, a, i]
-        precision[i] = rho + f * cells.information[r, a, i]
-        if z != 0.0:
-            total += z * z / precision[i]
-            for m in range(len(center)):
-                off = f * cells.moment[r, a, i, m] / precision[i]
-                center[m] += z * (cells.origin[r, a, min(i, cells.origin.shape[2] - 1), m] + off)
-    return look(cells.inner, at, g, rho, f, gain, center) + total, total
-
-
-@inlined
-def width(z: Floats, precision: Floats, expected: Floats, parts: tuple[float, float], curve: float) -> float:
-    """Compute s^T B^-1 s + sum z_j^2 / P_j with plays on their way, `(k),(k),(k),(2),()->()`; `parts` are S and T.
-
-    As of an observation of the candidate itself, the other features' variance counts as noise to each.
-    """
-    total, apart = parts
-    if len(expected) == 0:
-        return total
-    found = max(total - apart, 0.0)
-    for i in range(len(z)):
-        if z[i] != 0.0:
-            own = z[i] * z[i] / precision[i]
-            more = curve * expected[i] / (1.0 + curve * max(total - own, 0.0))
-            found += z[i] * z[i] / (precision[i] + more)
-    return found
-
-
-@inlined
-def square_of(cells: Cells, r: int, a: int) -> float:
-    """Compute |x|^2 of a candidate."""
-    return dot(cells.z[r, a], cells.z[r, a]) + dot(cells.inner.z[r, a], cells.inner.z[r, a])
-
-
-@inlined
-def place_of(scales: Floats, chosen: float) -> int:
-    """The place of the penalty that is chosen."""
-    for g in range(len(scales)):
-        if scales[g] == chosen:
-            return g
-    return 0
-
-
-@inlined
-def move_to(known: Known, scales: Floats, block: Block, r: int, g: int) -> None:
-    """Choose a penalty of a replica by its place, for the block as well."""
-    if known.seen[r] > 0.0 and known.chosen[r] != scales[g]:
-        adopt(block, g, r, known.factor[r])
-    known.chosen[r] = scales[g]
-
-
-@kernel
-def first_best(evidence: Floats) -> int:
-    """The place of the largest number, the first of several."""
-    best = 0
-    for g in range(len(evidence)):
-        if evidence[g] > evidence[best]:
-            best = g
-    return best
+def _shared(state: DiagonalState, block: BlockState, cells: Cells, x: Floats, off: Floats) -> Floats:
+    """Return what a candidate's features have coefficients of, in the block and apart from it, `(C,k),(C,k,M)->`."""
+    rows, columns = np.divmod(cells.places, state.information.shape[1])
+    first = _stated(state)
+    if state.directions is not None:
+        own, named = directions_of.arrays(state.directions), (x != 0.0) & (columns >= first)
+        off = np.divide(cells.z, x, out=np.zeros(x.shape), where=named)[..., None] * off
+        for r, c, m in np.ndindex(*x.shape[:2], off.shape[3]):
+            weights, out = block.theta[rows[r, c, 0], first:, m].copy(), np.empty(x.shape[2])
+            directions_of.spread(own, r, weights, np.where(named[r, c], columns[r, c], UNUSED), weights.copy(), out)
+            off[r, c, :, m] += out
+    stated = columns < first
+    off[stated] = block.theta[rows[stated], columns[stated]]
+    return off

@@ -20,11 +20,10 @@ from evenhand.models.base import ROUND, ColumnGain, Gain, Lesson, Note, WithoutL
 from evenhand.models.bayesian_ridge import worth_at
 from evenhand.models.diagonal import block as joint, posterior
 from evenhand.models.diagonal.block import Block, absorb_block, adopt, renew
-from evenhand.models.diagonal.posterior import (
+from evenhand.models.diagonal.posterior import DiagonalState, check_rows
+from evenhand.models.diagonal.prediction import (
     Cells,
-    DiagonalState,
     Known,
-    check_rows,
     directions,
     first_best,
     move_to,
@@ -176,6 +175,8 @@ class DiagonalRidge(WithoutLuck):
         prior: as for `BayesianRidge`, of the columns.
         scale: of the bonus, at least 0; 0 is greedy.
         block: the number of first columns whose covariances are known (`block`).
+        rank: how many directions that cases have in common are learned at most (`directions`), with covariances; 64 by
+            default where packed rows have more than eight pairs and there is no block, 0 elsewhere.
 
     >>> model = DiagonalRidge(packed=Packed(columns=2**18, pairs=2))
     >>> state, price = model.start(1, np.zeros(1), np.ones(1), 1000), np.ones((1, 1, 1, 1))
@@ -192,12 +193,15 @@ class DiagonalRidge(WithoutLuck):
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     block: int = field(default=0, metadata={"new": True})
+    rank: int | None = field(default=None, metadata={"new": True})
     weighs: ClassVar[bool] = True
     fades: ClassVar[bool] = True
     explains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_features", check_rows("DiagonalRidge", self.n_features, self.packed, self.block))
+        object.__setattr__(
+            self, "n_features", check_rows("DiagonalRidge", self.n_features, self.packed, self.block, self.rank)
+        )
         if self.n_outcomes < 1:
             raise InvalidInput("DiagonalRidge.n_outcomes", "at least 1", self.n_outcomes)
         nonnegative("DiagonalRidge.scale", self.scale)
@@ -220,7 +224,8 @@ class DiagonalRidge(WithoutLuck):
         m, units = len(low), np.where(np.isfinite(high - low), high - low, 1.0)
         spreads = self.prior.variance(m, BELIEVED * units**2) / units**2
         prior, columns = (self.prior, 1.0, first(spreads)), posterior.columns_of(self.n_features, self.packed)
-        state = posterior.start(columns, (low, high), units, prior, (n_replicas, actions, horizon), self.block)
+        own = posterior.sizes(self.n_features, self.packed, self.block, self.rank)
+        state = posterior.start(columns, (low, high), units, prior, (n_replicas, actions, horizon), own)
         state.sigma[:] = BELIEVED * np.eye(m)
         return state
 
