@@ -143,7 +143,7 @@ def _update(
     weight: float,
     others: bool,
 ) -> None:
-    made = inverse, theta, sigma, np.zeros((0, 0))
+    made = inverse, theta, sigma
     s = Estimates(gram, moment, squares, *made, ridge, count, zeros, fitted, origin, spreads)
     _add(s, rounds, taught, x, beyond, seen, r, Lesson(share, weight, others))
     unused = np.zeros(len(x))  # the inverse is 0 before the first fit, and then nothing is absorbed

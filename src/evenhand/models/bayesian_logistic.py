@@ -384,10 +384,11 @@ class BayesianLogistic(WithoutLuck):
 
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + rho/2 |theta|^2, u = x.theta; H is the Hessian there, and
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
-    believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)),
-    q = p (1 - p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`, where there are coefficients by
-    action as well. It is clipped to the outcome's range. Nothing depends on the units of features. The latest `buffer`
-    observations are kept; older ones are folded into a quadratic, as in `GeneralizedLinear`.
+    believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)), q = p (1 -
+    p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`; with coefficients by action sqrt(q c) is in
+    place of q (`numerics.evidence.shared`). It is clipped to the outcome's range. Nothing depends on the units of
+    features. The latest `buffer` observations are kept; older ones are folded into a quadratic, as in
+    `GeneralizedLinear`.
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has outcome 0, and teaches nothing.

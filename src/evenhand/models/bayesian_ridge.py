@@ -26,7 +26,6 @@ from evenhand.numerics.evidence import (
     fit,
     future_observations,
     reach,
-    shared,
 )
 from evenhand.numerics.precision import absorb, blank, dot
 
@@ -44,7 +43,6 @@ class BayesianRidgeState:
     inverse: Floats  # (R A, n, n) of V = ridge I + gram
     theta: Floats  # (R A, M, n)
     sigma: Floats  # (R, M, M) covariance of the noise
-    total: Floats  # (R, n) sum of x
     ridge: Floats  # (R,) 0 before the first fit
     count: Floats  # (R,) observations
     zeros: Floats = field(metadata=ZEROS)  # (R, M) of these, in which an outcome was declared 0
@@ -62,7 +60,7 @@ class BayesianRidgeState:
     @property
     def estimates(self) -> Estimates:
         made = self.gram, self.moment, self.squares, self.inverse, self.theta, self.sigma
-        return Estimates(*made, self.total, self.ridge, self.count, self.zeros, self.fitted, self.origin, self.spreads)
+        return Estimates(*made, self.ridge, self.count, self.zeros, self.fitted, self.origin, self.spreads)
 
     def begin(self, rows: Ints) -> None:
         """Set appended actions to the common penalty's belief about an action without data, `(rows)->`."""
@@ -86,7 +84,6 @@ def empty(
         inverse=np.zeros((rows, n, n)),
         theta=origin.copy(),
         sigma=np.tile(BELIEVED * np.eye(m), (n_replicas, 1, 1)),
-        total=np.zeros((n_replicas, n)),
         ridge=np.zeros(n_replicas),
         count=np.zeros(n_replicas),
         zeros=np.zeros((n_replicas, m)),
@@ -112,7 +109,6 @@ class Estimates(NamedTuple):
     inverse: Floats
     theta: Floats
     sigma: Floats
-    total: Floats
     ridge: Floats
     n_seen: Floats
     zeros: Floats
@@ -155,7 +151,6 @@ def _value(
     theta: Floats,
     inverse: Floats,
     sigma: Floats,
-    total: Floats,
     count: Floats,
     rounds: Floats,
     taught: Floats,
@@ -181,8 +176,6 @@ def _value(
                 continue
             row = r * actions + int(x[r, a, 0]) if lead > 0 else r
             square = doubt(z, inverse[row], count[r], first(spreads), product)
-            if lead > 0:
-                square = shared(square, product, total[r], count[r])
             for m in range(outcomes):
                 center[m] = dot(z, theta[row, m])
             some = affordable(more, n * actions, plays, (r, a, x.shape[1]))
@@ -200,7 +193,6 @@ def _update(
     inverse: Floats,
     theta: Floats,
     sigma: Floats,
-    total: Floats,
     ridge: Floats,
     count: Floats,
     zeros: Floats,
@@ -218,7 +210,7 @@ def _update(
     others: bool,
 ) -> None:
     """Absorb plays, those of an action after those of the one before it."""
-    s = Estimates(gram, moment, squares, inverse, theta, sigma, total, ridge, count, zeros, fitted, origin, spreads)
+    s = Estimates(gram, moment, squares, inverse, theta, sigma, ridge, count, zeros, fitted, origin, spreads)
     _absorb(s, (rounds, taught), growth, x, y, seen, Lesson(share, weight, others))
 
 
@@ -227,7 +219,7 @@ def _absorb(
     s: Estimates, counts: tuple[Floats, Floats], growth: float, x: Floats, y: Floats, seen: Bools, lesson: Lesson
 ) -> None:
     """Absorb plays of a lesson."""
-    gram, moment, squares, inverse, theta, _, total, ridge, count, _, _, origin, _ = s
+    gram, moment, squares, inverse, theta, _, ridge, count, _, _, origin, _ = s
     n, outcomes, actions = theta.shape[2], y.shape[2], len(theta) // len(x)
     weight = lesson.weight
     lead, root, z = x.shape[2] - n, math.sqrt(weight), np.empty(outcomes)
@@ -245,7 +237,6 @@ def _absorb(
                 count[r] += weight
                 for i in range(n):
                     line[i] = root * x[r, p, lead + i]
-                    total[r, i] += root * line[i]
                 for m in range(outcomes):
                     z[m] = root * y[r, p, m] - dot(line, origin[row, m])
                 for i in range(n):
@@ -282,7 +273,6 @@ def _fade(s: Estimates, counts: tuple[Floats, Floats], keep: Floats, growth: flo
         s.n_seen[r] *= part
         rounds[r] *= part
         taught[r] *= part
-        s.total[r] *= part
         s.fitted[r] = 0.0  # so that it is due
         for m in range(outcomes):
             s.zeros[r, m] *= part
@@ -330,7 +320,7 @@ class _BayesianRidgeView(NamedTuple):
                     for m in range(w.shape[3]):
                         price[r, k, a, m] = w[r, k, a, m] * self.units[m]
         books = s.n_seen, self.rounds, self.taught, self.horizon, self.ahead, self.affordable
-        return _value(s.theta, s.inverse, s.sigma, s.total, *books, self.scale, s.spreads, self.ends, x, price)
+        return _value(s.theta, s.inverse, s.sigma, *books, self.scale, s.spreads, self.ends, x, price)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
@@ -356,8 +346,7 @@ class BayesianRidge(WithoutLuck):
     far and of one in a round before. L counts the remaining rounds, at most as many as budgets can pay for; a policy
     says so. Rows that were taught are in N and t, and leave L as it is. m / n is at most the plays of the action that
     are left by what it is declared to use of budgets; a policy says so too. What is unlikely to pay back is not
-    explored, and with coefficients by action neither is what plays in other cases correct: sqrt(q c) is then in
-    place of q (`numerics.evidence.shared`).
+    explored.
 
     Nothing depends on the units of outcomes or of features. Before any data, noise and means are believed to spread by
     a quarter of each outcome's range, and a range counts as one observation: one that is a thousand times too long is
@@ -409,7 +398,7 @@ class BayesianRidge(WithoutLuck):
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead, s.affordable
-        return Worth(*_value(s.theta, s.inverse, s.sigma, s.total, *books, scale, s.spreads, s.ends, x, w * s.units))
+        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))
 
     def gains(self, state: BayesianRidgeState, x: Floats) -> Iterator[Gain]:
         yield Gain(state, x, flat, first(state.spreads))
@@ -421,7 +410,7 @@ class BayesianRidge(WithoutLuck):
         self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each, O(n^3) per fit."""
-        s, made, growth = state, (state.inverse, state.theta, state.sigma, state.total), float(self.growth)
+        s, made, growth = state, (state.inverse, state.theta, state.sigma), float(self.growth)
         books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.taught, s.origin, s.spreads
         _update(s.gram, s.moment, s.squares, *made, *books, growth, x, y / s.units, seen, *lesson)
 
