@@ -1,6 +1,7 @@
 """Own coefficients per action: the block layout with an inverse for each action, and models side by side."""
 
 import copy
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -29,9 +30,9 @@ ACTIONS, N = 4, 3
 PROBLEM = Problem(actions=tuple("abcd"), outcomes=(Outcome("gain"),), maximize="gain", horizon=200)
 
 
-def cases(rng, index, n=N):
-    """Random features of candidates with these actions, by action and in blocks, `(R,C)->(R,C,1+n),(R,C,A n)`."""
-    x = rng.normal(size=(*index.shape, n))
+def cases(rng, index, n=N, alike=False):
+    """Features of candidates with these actions, by action and in blocks, `(R,C)->(R,C,1+n),(R,C,A n)`."""
+    x = np.ones((*index.shape, n)) if alike else rng.normal(size=(*index.shape, n))
     wide = np.zeros((*index.shape, ACTIONS, n))
     np.put_along_axis(wide, index[:, :, None, None], x[:, :, None], 2)
     return np.concatenate([index[:, :, None], x], 2), wide.reshape(*index.shape, ACTIONS * n)
@@ -55,9 +56,11 @@ BLOCKS = {
 }
 
 
+@pytest.mark.parametrize("alike", [False, True])
 @pytest.mark.parametrize("plays", [1, 3])
 @pytest.mark.parametrize("name", BLOCKS)
-def test_it_is_the_block_layout(name, plays):
+def test_it_is_the_block_layout(name, plays, alike):
+    """In bonuses as well where all cases are alike, or where the width does not know what cases have in common."""
     inner, close = BLOCKS[name]
     own, wide = PerAction(inner=inner, actions=ACTIONS), replace(inner, n_features=ACTIONS * N)
     rng, m, replicas = np.random.default_rng(1), inner.n_outcomes, 3
@@ -65,19 +68,42 @@ def test_it_is_the_block_layout(name, plays):
     states = [model.start(replicas, low, high, 60) for model in (own, wide)]
     for t in range(50):
         for index in orders(rng, replicas):
-            x, z = cases(rng, index)
+            x, z = cases(rng, index, alike=alike)
             w = rng.normal(size=(replicas, 2, index.shape[1] if t % 2 else 1, m))
             said, expected = (
                 model.value(s, q, w, np.zeros((replicas, 0)))
                 for model, s, q in zip((own, wide), states, (x, z), strict=True)
             )
             np.testing.assert_allclose(said.mean, expected.mean, rtol=close, atol=close)
-            np.testing.assert_allclose(said.bonus, expected.bonus, rtol=close, atol=close)
-        x, z = cases(rng, rng.integers(0, ACTIONS, size=(replicas, plays)))
+            if alike or not isinstance(inner, BayesianLogistic):
+                np.testing.assert_allclose(said.bonus, expected.bonus, rtol=close, atol=close)
+        x, z = cases(rng, rng.integers(0, ACTIONS, size=(replicas, plays)), alike=alike)
         y = low + (high - low) * (rng.random((replicas, plays, m)) < 0.4)
         seen, w = rng.random((replicas, plays, m)) < 0.9, np.ones((replicas, 2, 1, m))
         for model, s, q in zip((own, wide), states, (x, z), strict=True):
             model.update(s, q, np.where(seen, y, 0.0), seen, w)
+
+
+def test_a_bonus_is_of_what_plays_in_other_cases_will_not_correct():
+    """sqrt(q c) in place of q, with c = x^T V^-1 m of the mean case m, this one included, at least 0 and at most q."""
+    own, rng, parts = PerAction(inner=BayesianLogistic(n_features=N), actions=ACTIONS), np.random.default_rng(4), []
+    state, total, count, w = own.start(1, np.zeros(1), np.ones(1), 10**6), np.zeros(N), 0, np.ones((1, 1, 1, 1))
+    state.ends[:] = [[-np.inf], [np.inf]]  # so that nothing is clipped
+    for _ in range(40):
+        x, _ = cases(rng, rng.integers(0, ACTIONS, size=(1, 1)))
+        x[..., 1] += 2.0
+        center = own.value(state, x, w, np.zeros((1, 0))).mean.item()
+        v, a = x[0, 0, 1:], int(x[0, 0, 0])
+        curve = center * (1 - center)
+        q = v @ state.inverse[a] @ v if count else 4.0
+        c = min(max((total @ state.inverse[a] @ v + q) / (count + 1), 0.0), q)
+        both, more = curve * math.sqrt(q * c), (10**6 - count) / (ACTIONS * N)
+        half = math.sqrt(curve * both * math.log1p((more * both) ** 2))
+        assert own.value(state, x, w, np.zeros((1, 0))).bonus.item() == pytest.approx(half, rel=1e-9)
+        parts.append(c / q)
+        own.update(state, x, np.array([[[rng.random() < 0.5]]]) * 1.0, np.ones((1, 1, 1), bool), w)
+        total, count = total + v, count + 1
+    assert min(parts) < 0.2 < 0.9 < max(parts)
 
 
 def test_the_layout_of_logs_is_that_of_blocks():

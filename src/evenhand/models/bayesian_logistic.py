@@ -37,6 +37,7 @@ from evenhand.numerics.evidence import (
     future_observations,
     log_volume,
     reach,
+    shared,
 )
 from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
 from evenhand.numerics.low_rank import are_few, fit_few
@@ -64,6 +65,7 @@ class BayesianLogisticState:
     ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
     affordable: Floats = field(metadata=AFFORDABLE)  # (R, A) plays of each action that budgets can pay for, or (R, 0)
     size: Floats  # (R,) sum of |x|^2
+    total: Floats  # (R, n) sum of x
     past: Past  # of R A rows
     origin: Floats  # (R A, n) theta before any data
     base: Floats  # (R A, n) theta at the last fit
@@ -73,7 +75,8 @@ class BayesianLogisticState:
 
     @property
     def known(self) -> Estimates:
-        arrays = self.inverse, self.theta, self.ridge, self.count, self.fitted, self.size, self.origin, self.base
+        sums = self.size, self.total
+        arrays = self.inverse, self.theta, self.ridge, self.count, self.fitted, *sums, self.origin, self.base
         believed = self.spread.item()
         return Estimates(*arrays, believed, prior_threshold(believed), self.past.arrays)
 
@@ -95,6 +98,7 @@ class Estimates(NamedTuple):
     seen: Floats  # (R,) observations
     fitted: Floats  # (R,)
     size: Floats  # (R,)
+    total: Floats  # (R, n)
     origin: Floats  # (R A, n)
     base: Floats  # (R A, n)
     believed: float
@@ -197,6 +201,7 @@ def prior_threshold(believed: float) -> float | None:
 def _value(
     theta: Floats,
     inverse: Floats,
+    total: Floats,
     count: Floats,
     rounds: Floats,
     taught: Floats,
@@ -223,7 +228,10 @@ def _value(
             row = r * actions + int(x[r, a, 0]) if lead > 0 else r
             center = sigmoid(dot(z, theta[row]))
             variance = center * (1.0 - center)
-            square = variance * doubt(z, inverse[row], count[r], believed, product)
+            square = doubt(z, inverse[row], count[r], believed, product)
+            if lead > 0:
+                square = shared(square, product, total[r], count[r])
+            square *= variance
             some = affordable(more, actions * n, plays, (r, a, x.shape[1]))
             half = scale * math.sqrt(variance) * reach(square, some, actions * n)
             for k in range(w.shape[1]):
@@ -242,6 +250,7 @@ def _update(
     rounds: Floats,
     taught: Floats,
     size: Floats,
+    total: Floats,
     origin: Floats,
     base: Floats,
     believed: float,
@@ -261,7 +270,7 @@ def _update(
     Between fits theta is one Newton step from that of the last fit, where the curvature of all outcomes is taken too:
     so it knows each outcome, in whatever order they came.
     """
-    known = Estimates(inverse, theta, ridge, count, fitted, size, origin, base, believed, strong, past)
+    known = Estimates(inverse, theta, ridge, count, fitted, size, total, origin, base, believed, strong, past)
     n, actions = theta.shape[1], len(theta) // len(x)
     lead, gain, line = x.shape[2] - n, np.empty(n), np.empty(n)
     past_x, past_y, kept, weights = past[:4]
@@ -281,6 +290,7 @@ def _update(
                 s = int(kept[row])
                 for i in range(n):
                     past_x[row, s, i] = z[i]
+                    total[r, i] += weight * z[i]
                 past_y[row, s] = y[r, p, 0]
                 weights[row, s] = weight
                 kept[row] += 1.0
@@ -305,7 +315,7 @@ def _update(
 @kernel
 def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> None:
     """Multiply the weights of all observations, and fit again, `(),()->`; `LEAST` of one and less is nothing."""
-    inverse, theta, ridge, count, fitted, size, origin, base, _, _, past = known
+    inverse, theta, ridge, count, fitted, size, total, origin, base, _, _, past = known
     n, actions = theta.shape[1], len(theta) // len(keep)
     kept, weight, slope, curve = past[2], past[3], past[5], past[6]
     for r in range(len(keep)):
@@ -318,6 +328,7 @@ def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> Non
         rounds[r] *= part
         taught[r] *= part
         size[r] *= part
+        total[r] *= part
         fitted[r] = count[r]
         first = r * actions
         for row in range(first, first + actions):
@@ -365,12 +376,13 @@ class _BayesianLogisticView(NamedTuple):
     def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         s = self.known
         books = s.seen, self.rounds, self.taught, self.horizon, self.ahead, self.affordable
-        return _value(s.theta, s.inverse, *books, self.scale, s.believed, self.ends, x, w)
+        return _value(s.theta, s.inverse, s.total, *books, self.scale, s.believed, self.ends, x, w)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         s = self.known
-        books = s.inverse, s.theta, s.ridge, s.seen, s.fitted, self.rounds, self.taught, s.size, s.origin, s.base
+        sums = s.size, s.total, s.origin, s.base
+        books = s.inverse, s.theta, s.ridge, s.seen, s.fitted, self.rounds, self.taught, *sums
         settings = s.believed, s.strong, s.past, self.growth, self.most
         _update(*books, *settings, x, y, seen, np.ones(1), 1.0, False)
 
@@ -386,11 +398,11 @@ class BayesianLogistic(WithoutLuck):
 
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + rho/2 |theta|^2, u = x.theta; H is the Hessian there, and
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
-    believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)),
-    q = p (1 - p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`. It is clipped to
-    the outcome's range. Nothing depends on the units of features. Between fits, theta and H follow each outcome by one
-    Newton step from the last fit. The latest `buffer` observations are kept; older ones
-    are folded into a quadratic, as in `GeneralizedLinear`.
+    believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)), q = p (1 -
+    p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`; with coefficients by action sqrt(q c) is in
+    place of q (`numerics.evidence.shared`). It is clipped to the outcome's range. Nothing depends on the units of
+    features. Between fits, theta and H follow each outcome by one Newton step from the last fit. The latest `buffer`
+    observations are kept; older ones are folded into a quadratic, as in `GeneralizedLinear`.
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has outcome 0, and teaches nothing.
@@ -454,6 +466,7 @@ class BayesianLogistic(WithoutLuck):
             ahead=np.ones(n_replicas),
             affordable=np.zeros((n_replicas, 0)),
             size=np.zeros(n_replicas),
+            total=np.zeros((n_replicas, n)),
             past=no_past(rows, n, self.buffer),
             origin=origin,
             base=origin.copy(),
@@ -465,7 +478,7 @@ class BayesianLogistic(WithoutLuck):
     def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead, s.affordable
-        return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))
+        return Worth(*_value(s.theta, s.inverse, s.total, *books, scale, s.spread.item(), s.ends, x, w))
 
     def gains(self, state: BayesianLogisticState, x: Floats) -> Iterator[Gain]:
         yield Gain(state, x, partial(_curvature, state.theta), state.spread.item())
@@ -478,10 +491,10 @@ class BayesianLogistic(WithoutLuck):
     ) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
         s, believed, (share, weight, taught) = state, state.spread.item(), lesson
-        settings = float(self.growth), self.buffer
         s.past.make_room(x.shape[1], self.buffer)
-        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.base, believed
-        _update(s.inverse, s.theta, *books, prior_threshold(believed), s.past.arrays, *settings, x, y, seen, share, weight, taught)
+        settings = believed, prior_threshold(believed), s.past.arrays, float(self.growth), self.buffer
+        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.total, s.origin, s.base
+        _update(s.inverse, s.theta, *books, *settings, x, y, seen, share, weight, taught)
 
     def view(self, state: BayesianLogisticState) -> _BayesianLogisticView:
         s, settings = state, (float(self.scale), float(self.growth), self.buffer)

@@ -103,6 +103,17 @@ def doubt(x: Floats, inverse: Floats, seen: float, believed: float, product: Flo
 
 
 @inlined
+def shared(square: float, product: Floats, total: Floats, seen: float) -> float:
+    """Compute sqrt(q c), at most q: of q = x^T V^-1 x, what an action's plays in other cases will not correct.
+
+    c = x^T V^-1 m is the covariance of the errors in x and in the mean case m = (total + x) / (seen + 1), and `product`
+    is V^-1 x, `(),(n),(n),()->()`. Where all cases are alike, c = q. Where they differ, an action that is
+    underestimated in one is overestimated in another, is played there, and corrects what does not move the mean.
+    """
+    return math.sqrt(square) * math.sqrt(min(max((dot(product, total) + square) / (seen + 1.0), 0.0), square))
+
+
+@inlined
 def reach(square: float, more: float, n: int) -> float:
     """Compute the bonus sqrt(q ln(1 + (m q / n)^2)): the plausible error of a mean in standard deviations of the noise.
 
