@@ -46,7 +46,7 @@ def twin(x, y, rho):
 @settings(max_examples=25)
 @given(replicas=st.integers(1, 3), plays=st.integers(1, 3), n=st.integers(1, 4), seed=st.integers(0, 10_000))
 def test_the_posterior_is_its_twin(replicas, plays, n, seed):
-    """The last Newton step of a fit is at most 0.01 posterior standard deviations long, and the Hessian is of before it.
+    """The last Newton step of a fit is at most 0.01 deviations of the posterior long, and the Hessian is of before it.
 
     What came after the fit adds one Newton step from there.
     """

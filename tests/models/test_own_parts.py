@@ -140,7 +140,7 @@ def test_an_appended_action_begins_with_what_is_shared_while_outcomes_wait(monke
 
 def test_memory_grows_as_the_number_of_actions_does_and_plans_keep_fewer_cases():
     peaks = []
-    for count in (500, 2000):
+    for count in (500, 2000, 500, 2000):  # the first two load modules and compile kernels
         table = Actions(rows(count), SIZES)
         policy, case = eh.resolving(problem := shop(table)), {"visits": 0.5, "age": 0.2}
         assert type(policy.model) is OwnParts
@@ -151,4 +151,4 @@ def test_memory_grows_as_the_number_of_actions_does_and_plans_keep_fewer_cases()
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert next(g for g in policy.goals if isinstance(g, Resolving))._room == min(1000, 10**6 // count)
-    assert peaks[1] < 5 * peaks[0]
+    assert peaks[3] < 5 * peaks[2]

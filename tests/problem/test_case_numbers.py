@@ -28,6 +28,14 @@ NUMBERS = st.one_of(
 LEVELS = st.sampled_from(["web", "phone", "shop", "north", "south", "fax", np.str_("phone"), None, 1.0])
 
 
+def fill(coding, values):
+    """The row of a case, and whether nothing counts as another value."""
+    row = np.zeros(1 + sum(coding.sizes))
+    row[0] = 1.0
+    within = coding.fill(values, row)
+    return row, within
+
+
 def answer(of, *arguments):
     try:
         return of(*arguments)
@@ -47,7 +55,7 @@ def is_outside(values):
 @example((10**17, "web", 0.5, "east", 7.0))
 def test_all_at_once_is_as_one_by_one(values):
     expected = answer(encode, FEATURES, CODING.sizes, list(values))
-    found = answer(CODING.numbers, values)
+    found = answer(fill, CODING, values)
     if isinstance(expected, str):
         assert found == expected
     else:
@@ -57,11 +65,11 @@ def test_all_at_once_is_as_one_by_one(values):
 
 def test_usual_values_are_known_to_be_within_their_ranges():
     coding = Coding(FEATURES[:3], (1, 2, 1))
-    assert coding.numbers((20, "web", 0.5))[1]
-    assert not coding.numbers((20, "web", 0.6))[1]
-    assert Coding((), ()).numbers(()) == (np.ones(1), True)
+    assert fill(coding, (20, "web", 0.5))[1]
+    assert not fill(coding, (20, "web", 0.6))[1]
+    assert fill(Coding((), ()), ()) == (np.ones(1), True)
     large = Coding((Numeric("number", 0, 10 * EXACT),), (1,))
-    assert not large.numbers((10 * EXACT + 1,))[1]  # which an array would take for the end
+    assert not fill(large, (10 * EXACT + 1,))[1]  # which an array would take for the end
 
 
 @pytest.mark.parametrize("keys", [[], ["age"], ["age", "town"]])

@@ -65,7 +65,7 @@ class BayesianLogisticState:
     ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
     affordable: Floats = field(metadata=AFFORDABLE)  # (R, A) plays of each action that budgets can pay for, or (R, 0)
     size: Floats  # (R,) sum of |x|^2
-    total: Floats  # (R, n) sum of x
+    total: Floats  # (R, 2, n) sums of x and of |x|
     past: Past  # of R A rows
     origin: Floats  # (R A, n) theta before any data
     base: Floats  # (R A, n) theta at the last fit
@@ -98,7 +98,7 @@ class Estimates(NamedTuple):
     seen: Floats  # (R,) observations
     fitted: Floats  # (R,)
     size: Floats  # (R,)
-    total: Floats  # (R, n)
+    total: Floats  # (R, 2, n)
     origin: Floats  # (R A, n)
     base: Floats  # (R A, n)
     believed: float
@@ -230,7 +230,7 @@ def _value(
             variance = center * (1.0 - center)
             square = doubt(z, inverse[row], count[r], believed, product)
             if lead > 0:
-                square = shared(square, product, total[r], count[r])
+                square = shared(square, product, total[r])
             square *= variance
             some = affordable(more, actions * n, plays, (r, a, x.shape[1]))
             half = scale * math.sqrt(variance) * reach(square, some, actions * n)
@@ -290,7 +290,8 @@ def _update(
                 s = int(kept[row])
                 for i in range(n):
                     past_x[row, s, i] = z[i]
-                    total[r, i] += weight * z[i]
+                    total[r, 0, i] += weight * z[i]
+                    total[r, 1, i] += weight * abs(z[i])
                 past_y[row, s] = y[r, p, 0]
                 weights[row, s] = weight
                 kept[row] += 1.0
@@ -399,8 +400,8 @@ class BayesianLogistic(WithoutLuck):
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + rho/2 |theta|^2, u = x.theta; H is the Hessian there, and
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
     believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)), q = p (1 -
-    p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`; with coefficients by action sqrt(q c) is in
-    place of q (`numerics.evidence.shared`). It is clipped to the outcome's range. Nothing depends on the units of
+    p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`; with coefficients by action, less of q
+    counts where cases differ (`numerics.evidence.shared`). It is clipped to the outcome's range. Nothing depends on the units of
     features. Between fits, theta and H follow each outcome by one Newton step from the last fit. The latest `buffer`
     observations are kept; older ones are folded into a quadratic, as in `GeneralizedLinear`.
 
@@ -466,7 +467,7 @@ class BayesianLogistic(WithoutLuck):
             ahead=np.ones(n_replicas),
             affordable=np.zeros((n_replicas, 0)),
             size=np.zeros(n_replicas),
-            total=np.zeros((n_replicas, n)),
+            total=np.zeros((n_replicas, 2, n)),
             past=no_past(rows, n, self.buffer),
             origin=origin,
             base=origin.copy(),

@@ -103,14 +103,20 @@ def doubt(x: Floats, inverse: Floats, seen: float, believed: float, product: Flo
 
 
 @inlined
-def shared(square: float, product: Floats, total: Floats, seen: float) -> float:
-    """Compute sqrt(q c), at most q: of q = x^T V^-1 x, what an action's plays in other cases will not correct.
+def shared(square: float, product: Floats, total: Floats) -> float:
+    """Compute q sqrt(|c| / a), of q = x^T V^-1 x what an action's plays in other cases will not correct.
 
-    c = x^T V^-1 m is the covariance of the errors in x and in the mean case m = (total + x) / (seen + 1), and `product`
-    is V^-1 x, `(),(n),(n),()->()`. Where all cases are alike, c = q. Where they differ, an action that is
-    underestimated in one is overestimated in another, is played there, and corrects what does not move the mean.
+    c = V^-1 x . (x + sum x_i) is how far errors in x and in N cases seen go the same way, and a the most that it could
+    be, with |.| of every product; `product` is V^-1 x, and `total` are sums of x_i and |x_i|, `(),(n),(2,n)->()`. An
+    action that is underestimated in all cases is not played, so that nothing corrects it: where cases are alike, or have
+    nothing in common, such as levels, c = a. Where signs of features mix, it is overestimated in some cases, is played
+    there, and the error in others shrinks as well.
     """
-    return math.sqrt(square) * math.sqrt(min(max((dot(product, total) + square) / (seen + 1.0), 0.0), square))
+    same, most = square, square
+    for i in range(len(product)):
+        same += product[i] * total[0, i]
+        most += abs(product[i]) * total[1, i]
+    return square * math.sqrt(min(abs(same) / most, 1.0)) if most > 0.0 else square
 
 
 @inlined
