@@ -401,9 +401,9 @@ class BayesianLogistic(WithoutLuck):
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
     believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)), q = p (1 -
     p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`; with coefficients by action, less of q
-    counts where cases differ (`numerics.evidence.shared`). It is clipped to the outcome's range. Nothing depends on the units of
-    features. Between fits, theta and H follow each outcome by one Newton step from the last fit. The latest `buffer`
-    observations are kept; older ones are folded into a quadratic, as in `GeneralizedLinear`.
+    counts where cases differ (`numerics.evidence.shared`). It is clipped to the outcome's range. Nothing depends on the
+    units of features. Between fits, theta and H follow each outcome by one Newton step from the last fit. The latest
+    `buffer` observations are kept; older ones are folded into a quadratic, as in `GeneralizedLinear`.
 
     Args:
         n_features: n. A candidate whose features are all 0, such as doing nothing, has outcome 0, and teaches nothing.

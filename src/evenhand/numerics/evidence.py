@@ -106,11 +106,11 @@ def doubt(x: Floats, inverse: Floats, seen: float, believed: float, product: Flo
 def shared(square: float, product: Floats, total: Floats) -> float:
     """Compute q sqrt(|c| / a), of q = x^T V^-1 x what an action's plays in other cases will not correct.
 
-    c = V^-1 x . (x + sum x_i) is how far errors in x and in N cases seen go the same way, and a the most that it could
-    be, with |.| of every product; `product` is V^-1 x, and `total` are sums of x_i and |x_i|, `(),(n),(2,n)->()`. An
-    action that is underestimated in all cases is not played, so that nothing corrects it: where cases are alike, or have
-    nothing in common, such as levels, c = a. Where signs of features mix, it is overestimated in some cases, is played
-    there, and the error in others shrinks as well.
+    c = V^-1 x . (x + sum x_i) is how far errors in x and in the cases x_i seen go the same way, and a the most that it
+    could be, with |.| of every product; `product` is V^-1 x, and `total` are sums of x_i and |x_i|,
+    `(),(n),(2,n)->()`. An action that is underestimated in all cases is not played, so nothing corrects it: where cases
+    are alike, or have nothing in common, such as levels, c = a. Where signs mix, it is overestimated in some
+    cases and played there, which corrects the others as well.
     """
     same, most = square, square
     for i in range(len(product)):
