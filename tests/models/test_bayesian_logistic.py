@@ -201,3 +201,21 @@ def test_a_history_longer_than_its_first_room_is_kept():
     error = np.sqrt(np.diag(state.inverse[0]))
     assert (np.abs(state.theta[0] - theta) < 4.0 * error).all()
     assert (error < 0.25).all()
+
+
+def test_levels_are_explored_as_if_each_were_alone():
+    """Cases have one of three levels: of each, the bonus is that of a model of its cases alone at the same penalty."""
+    model, one = (PerAction(inner=BayesianLogistic(n_features=n), actions=2) for n in (3, 1))
+    many, alone = (z.start(1, LOW, HIGH, 1000) for z in (model, one))
+    for t in range(120):
+        action, level, y = float(t // 3 % 2), np.eye(3)[t % 3], np.array([[[t // 6 % 2.0]]])
+        tell(model, many, np.append(action, level)[None, None], y, np.ones(1), ONE)
+        if t % 3 == 0:
+            tell(one, alone, np.array([[[action, 1.0]]]), y, np.ones(1), ONE)
+    alone.inverse[:, 0, 0] = many.inverse[:, 0, 0]
+    alone.theta[:, 0], alone.count[:], alone.rounds[:] = many.theta[:, 0], many.count, many.rounds
+    alone.horizon[:] = 120 + 880 / 3  # as many cases to come of this level
+    mean, bonus, *_ = ask(model, many, np.array([[[1.0, 1.0, 0.0, 0.0]]]), ONE)
+    own, width, *_ = ask(one, alone, np.array([[[1.0, 1.0]]]), ONE)
+    assert mean.item() == pytest.approx(own.item(), rel=1e-12)
+    assert bonus.item() == pytest.approx(width.item(), rel=1e-9)

@@ -85,24 +85,25 @@ def test_it_is_the_block_layout(name, plays, alike):
 
 
 def test_a_bonus_is_of_what_plays_in_other_cases_will_not_correct():
-    """sqrt(q c) in place of q, with c = x^T V^-1 m of the mean case m, this one included, at least 0 and at most q."""
+    """q sqrt(|c| / a) in place of q; c and a sum V^-1 x . x_i over all cases, a with every product's absolute value."""
     own, rng, parts = PerAction(inner=BayesianLogistic(n_features=N), actions=ACTIONS), np.random.default_rng(4), []
-    state, total, count, w = own.start(1, np.zeros(1), np.ones(1), 10**6), np.zeros(N), 0, np.ones((1, 1, 1, 1))
+    state, past, w = own.start(1, np.zeros(1), np.ones(1), 10**6), np.zeros((0, N)), np.ones((1, 1, 1, 1))
     state.ends[:] = [[-np.inf], [np.inf]]  # so that nothing is clipped
     for _ in range(40):
         x, _ = cases(rng, rng.integers(0, ACTIONS, size=(1, 1)))
-        x[..., 1] += 2.0
         center = own.value(state, x, w, np.zeros((1, 0))).mean.item()
-        v, a = x[0, 0, 1:], int(x[0, 0, 0])
-        curve = center * (1 - center)
-        q = v @ state.inverse[a] @ v if count else 4.0
-        c = min(max((total @ state.inverse[a] @ v + q) / (count + 1), 0.0), q)
-        both, more = curve * math.sqrt(q * c), (10**6 - count) / (ACTIONS * N)
-        half = math.sqrt(curve * both * math.log1p((more * both) ** 2))
+        v, action = x[0, 0, 1:], int(x[0, 0, 0])
+        q, part, curve = 4.0, 1.0, center * (1 - center)
+        if len(past):
+            product = state.inverse[action] @ v
+            q = v @ product
+            part = math.sqrt(abs((past @ product).sum() + q) / ((abs(past) @ abs(product)).sum() + q))
+        reduced, more = curve * q * part, (10**6 - len(past)) / (ACTIONS * N)
+        half = math.sqrt(curve * reduced * math.log1p((more * reduced) ** 2))
         assert own.value(state, x, w, np.zeros((1, 0))).bonus.item() == pytest.approx(half, rel=1e-9)
-        parts.append(c / q)
+        parts.append(part)
         own.update(state, x, np.array([[[rng.random() < 0.5]]]) * 1.0, np.ones((1, 1, 1), bool), w)
-        total, count = total + v, count + 1
+        past = np.vstack([past, v])
     assert min(parts) < 0.2 < 0.9 < max(parts)
 
 
