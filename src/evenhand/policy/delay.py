@@ -49,6 +49,9 @@ def _add(gram: Floats, total: Floats, plays: Floats, z: Floats, amount: Floats) 
                 for j in range(n):
                     more = amount[r, p] * (x * z[r, p, lead + j])
                     gram[row, i, j] = 0.0 if gone else gram[row, i, j] + more
+            for i in range(n):
+                if gram[row, i, i] < 0.0:  # of a direction that is newer than the play
+                    gram[row, i, :], gram[row, :, i] = 0.0, 0.0
 
 
 @kernel

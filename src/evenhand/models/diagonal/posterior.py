@@ -220,7 +220,11 @@ def gather(state: DiagonalState, places: Ints, z: Floats) -> Cells:
     _, places, x, inner, z = _split(state, places, z)
     if state.block is not None:  # one after another, so that a candidate's bits do not depend on others
         level = np.add.accumulate((x - z)[..., None] * _origin(state, places), 2)[:, :, -1].copy()
-    return cells_of(state, places, z, Inner(inner, rows, level, joint.arrays(state.block)))
+    cells = cells_of(state, places, z, Inner(inner, rows, level, joint.arrays(state.block)))
+    if state.directions is None or not state.expected.size:
+        return cells
+    left = np.divide(z, x, out=np.zeros(z.shape), where=z != 0.0)  # of what waits as well, which is counted by x
+    return cells._replace(expected=cells.expected * left * left)
 
 
 def cells_of(state: DiagonalState, places: Ints, z: Floats, inner: Inner) -> Cells:
@@ -344,7 +348,8 @@ def gains(
     """
     places, z = locate(state, x, *rows)
     if state.block is not None:
-        _, places, _, inner, z = _split(state, places, z)
+        _, places, z, inner, _ = _split(state, places, z)  # not what directions leave, as they come while plays wait
+        z = np.where(places % state.information.shape[1] < _stated(state), 0.0, z)
         lead = x[:, :, : x.shape[2] - rows[0]]
         yield Gain(state.block, np.concatenate([lead, inner], 2), curvature, 1.0 / state.chosen.item(0))
     yield ColumnGain(state, state.information.shape, places, z * z)
