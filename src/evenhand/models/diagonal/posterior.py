@@ -98,6 +98,15 @@ def is_wide(problem: Problem) -> bool:
     return problem.packed is not None or count > WIDE or (count > MANY and len(problem.features) < FEW)
 
 
+def block_of(problem: Problem) -> int:
+    """Return how many first columns of packed rows are a block by default: exact ones, of rows without directions."""
+    packing = problem.packing
+    if packing is None or packing.size.pairs > FEW:
+        return 0
+    exact = packing.slots[-1][1] if packing.slots else 1
+    return exact if 1 < exact <= RANK else 0
+
+
 def note(s: DiagonalState, replica: int) -> Note:
     """Say what the model is, and how many coefficients have data."""
     count = s.information.size // len(s.factor)
