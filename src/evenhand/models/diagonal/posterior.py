@@ -246,9 +246,9 @@ def cells_of(state: DiagonalState, places: Ints, z: Floats, inner: Inner) -> Cel
 
 def _origin(state: DiagonalState, places: Ints) -> Floats:
     """Return theta before any data at some places, `(C,k)->(C,k|1,M)`."""
-    if state.origin.shape[1] > 1:
-        return state.origin.reshape(-1, state.origin.shape[2])[places]
-    return state.origin[places[:, :, 0] // state.information.shape[1]]
+    (_, each, m), row = state.origin.shape, places[:, :, 0] // state.information.shape[1]
+    own: Floats = state.origin.reshape(-1, m)[places] if each > 1 else state.origin[row]
+    return own
 
 
 def _split(state: DiagonalState, places: Ints, z: Floats) -> tuple[Ints, Ints, Floats, Floats, Floats]:
