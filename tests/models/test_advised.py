@@ -57,5 +57,15 @@ def test_the_model_is_that_of_the_table_and_decides(problem, model):
     policy.observe(state, decision, dict.fromkeys(problem.observed, 0.5))
 
 
+@pytest.mark.parametrize(("named", "words", "block"), [(1, 0, 3), (62, 0, 64), (63, 0, 0), (0, 0, 0), (1, 8, 0)])
+def test_exact_columns_beside_hashed_ones_are_a_block_where_there_are_no_directions(named, words, block):
+    levels = [eh.Categorical("kind", tuple(map(str, range(1 + named)))), *AGE] if named else []
+    texts = [eh.problem.Hashed("query", hashed=64, at_most=words)] if words else []
+    features = *levels, *texts, eh.Categorical("site", hashed=64)
+    problem = stated(YES, features=features)
+    assert advised(problem).inner == eh.models.DiagonalLogistic(packed=problem.packed, block=block)
+    assert eh.PerAction.of(problem).inner == eh.models.DiagonalRidge(packed=problem.packed, block=block)
+
+
 def test_the_features_of_the_caller_have_shared_coefficients():
     assert advised(stated(YES, features=AGE), 7) == yes(7)

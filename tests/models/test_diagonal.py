@@ -332,7 +332,7 @@ def test_the_default_keeps_no_covariances_of_packed_or_very_wide_rows(monkeypatc
     levels = Categorical("site", tuple(map(str, range(302))))
     assert PerAction.of(replace(problem, features=(levels,))).inner == DiagonalRidge(n_features=302)
     of = SimpleNamespace(
-        actions=("a", "b"), learned=("won",), n_features=6, packed=Packed(columns=64, pairs=3), features=()
+        actions=("a", "b"), learned=("won",), n_features=6, packed=Packed(64, pairs=3), packing=None, features=()
     )
     assert PerAction.of(of) == PerAction(inner=DiagonalRidge(packed=of.packed), actions=2)
     of.packed, of.n_features = None, 1002

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
+import evenhand as eh
 from evenhand.core.row_pairs import Packed, unpack
-from evenhand.models import DiagonalLogistic, DiagonalRidge, PerAction
-from tests.models.test_diagonal import ONE, start
+from evenhand.models import DiagonalLogistic, DiagonalRidge, PerAction, Prior
+from tests.models.test_diagonal import ONE, learn, shop, start
 from tests.wide_worlds import WORDS, covered
 
 KINDS = [DiagonalRidge, DiagonalLogistic]
@@ -87,3 +89,41 @@ def test_cases_that_are_sums_of_earlier_ones_make_no_directions():
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_truth_is_within_two_standard_deviations_nearly_as_often_as_it_should_be(kind):
     assert 0.89 <= np.mean([covered(kind, WORDS, seed, rank=64) for seed in range(8)]) <= 0.975
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_plays_that_waited_leave_nothing_although_directions_came_meanwhile(kind):
+    policy = eh.ucb(shop(), PerAction(inner=kind(packed=Packed(D, 5), rank=RANK), actions=3))
+    state, waiting = policy.start(seed=1), []
+    for t, z in enumerate(cases(3)):
+        x = np.concatenate([np.arange(3.0)[:, None], np.tile(z, (3, 1))], 1)[None]
+        known = policy.problem.declared[None], np.zeros((1, 1, 0), int), np.ones((1, 3), bool)
+        waiting.append(policy.act(state, eh.Context(x, *known)))
+        if t > 8:
+            policy.learn(state, waiting.pop(t % 4), np.full((1, 1, 1), t % 2.0))
+        assert np.diagonal(state.waiting.sums[0].gram, 0, 1, 2).min() > -1e-6
+    assert state.model.directions.found[0] == RANK
+    for decision in waiting:
+        policy.cancel(state, decision)
+    for sums in state.waiting.sums:
+        assert not sums.gram.any()
+
+
+def test_what_was_forgotten_is_in_no_direction_of_later_cases_that_are_shorter():
+    rng, model = np.random.default_rng(4), DiagonalRidge(n_features=40, rank=RANK)
+    old, fresh, short = start(model), start(model), np.zeros((6, 40))
+    np.put_along_axis(short, rng.integers(0, 40, (6, 5)), rng.normal(size=(6, 5)), 1)
+    learn(model, old, rng.normal(size=(6, 40)), np.ones((6, 1)))
+    model.fade(old, np.array([1e-9]), np.ones(1))
+    for state in (old, fresh):
+        learn(model, state, short, np.arange(6.0)[:, None] % 2)
+    found, expected = (model.value(state, short[None], ONE, NO_LUCK).mean for state in (old, fresh))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_curvature_is_that_of_stated_columns_whose_coefficients_have_priors():
+    model = DiagonalLogistic(packed=Packed(D, 5), prior=Prior(mean=np.full(D, 0.5)), block=2, rank=D)
+    state = start(model)
+    gain = next(model.gains(state, cases()[None, :1]))
+    mean = np.append([1.0, 2.0], np.zeros(D))[None]
+    np.testing.assert_allclose(gain.curvature(mean), expit(1.5) * expit(-1.5))

@@ -11,7 +11,7 @@ from evenhand.models.base import Model
 from evenhand.models.bayesian_logistic import BayesianLogistic
 from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.diagonal.logistic import DiagonalLogistic
-from evenhand.models.diagonal.posterior import WIDE, is_wide
+from evenhand.models.diagonal.posterior import WIDE, block_of, is_wide
 from evenhand.models.diagonal.ridge import DiagonalRidge
 from evenhand.models.own_parts import OwnParts
 from evenhand.models.per_action import PerAction
@@ -82,12 +82,13 @@ def _parts(problem: Problem, n_features: int, packed: Packed | None, wide: bool)
     ranges = [o.widest == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
     if problem.described is not None or (len(ranges) > 1 and all(ranges)):
         ranges = [False] * len(ranges)  # a logistic fit passes over all outcomes of all actions
+    block = block_of(problem) if packed == problem.packed else 0
     for yes_or_no, outcomes in groupby(ranges):
         count = len(list(outcomes))
         if wide and yes_or_no:
-            yield from [DiagonalLogistic(n_features=n_features, packed=packed)] * count
+            yield from [DiagonalLogistic(n_features=n_features, packed=packed, block=block)] * count
         elif wide:
-            yield DiagonalRidge(n_features=n_features, n_outcomes=count, packed=packed)
+            yield DiagonalRidge(n_features=n_features, n_outcomes=count, packed=packed, block=block)
         elif yes_or_no:
             yield from [BayesianLogistic(n_features=n_features)] * count
         else:

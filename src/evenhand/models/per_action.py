@@ -37,7 +37,7 @@ from evenhand.models.base import (
     notes,
 )
 from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.diagonal.posterior import is_wide
+from evenhand.models.diagonal.posterior import block_of, is_wide
 from evenhand.models.diagonal.ridge import DiagonalRidge
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ class PerAction(Wraps):
             raise InvalidInput("kind", "a class of models, such as BayesianRidge", value_text(kind))
         sizes: dict[str, Any] = {"n_features": problem.n_features}
         if packed is not None and "packed" in inspect.signature(kind).parameters:
-            sizes["packed"] = packed
+            sizes |= {"packed": packed, "block": block_of(problem)}
         if len(problem.learned) != 1:
             sizes["n_outcomes"] = len(problem.learned)
             if "n_outcomes" not in inspect.signature(kind).parameters:

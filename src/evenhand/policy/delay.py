@@ -26,7 +26,7 @@ from evenhand.policy.state import PolicyState, Waiting, WaitingSums
 
 _NOBODY = nullcontext()
 _NONE = np.zeros((0, 0))
-_SLACK = 1e-6  # by which rounding may make an inverse larger, as a part of it
+_SLACK = 1e-6  # by which rounding may change an inverse, or what is left of a sum, as a part of it
 
 
 @kernel
@@ -49,6 +49,10 @@ def _add(gram: Floats, total: Floats, plays: Floats, z: Floats, amount: Floats) 
                 for j in range(n):
                     more = amount[r, p] * (x * z[r, p, lead + j])
                     gram[row, i, j] = 0.0 if gone else gram[row, i, j] + more
+            for i in range(n):
+                x = z[r, p, lead + i]
+                if x != 0.0 and gram[row, i, i] < -_SLACK * (x * x):  # of a direction that is newer than the play
+                    gram[row, i, :], gram[row, :, i] = 0.0, 0.0
 
 
 @kernel

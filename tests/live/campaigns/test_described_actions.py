@@ -1,5 +1,6 @@
 """Campaigns of problem files whose actions are rows of a table."""
 
+import numpy as np
 import pytest
 
 import evenhand as eh
@@ -9,6 +10,9 @@ from evenhand.live.fold.column_encoder import Text, of_file
 from evenhand.live.fold.phases import Phase, same_contexts
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.logs.problem_file import parse
+from evenhand.models import BayesianRidge
+from evenhand.models.own_parts import OwnParts
+from evenhand.problem import descriptions
 
 PROBLEM = """\
 maximize = "good"
@@ -126,3 +130,29 @@ def test_contexts_that_goals_keep_are_not_those_of_other_rows(files):
         phases.append(Phase(made.policy, made.coded))
     assert same_contexts(phases[0], phases[0])
     assert not same_contexts(*phases)
+
+
+def test_a_switch_past_the_bound_of_coefficients_learns_anew_from_the_log_with_own_parts_apart(files, monkeypatch):
+    monkeypatch.setattr(descriptions, "MANY", 10)  # two numbers of a case, times two described ones, 1 and the actions
+    store = MemoryStore()
+    campaign = eh.live.open_campaign(store, "gate", files / "gate.toml")
+    for i in range(30):
+        campaign.observe(campaign.decide({"words": 10.0 * i}, key=f"{i}").id, {"good": float(i % 2)})
+    late = campaign.decide({"words": 5.0}, key="late")
+    (files / "models.csv").write_text(MODELS + HUGE)
+    made = of_file(Text.of(files / "gate.toml")).policy
+    with pytest.raises(InvalidInput):
+        made.adopt(campaign._worker.fold.state, of=campaign.policy)
+    changed = eh.live.switch_campaign(store, "gate", files / "gate.toml")
+    changed.observe(late.id, {"good": 1.0})
+    assert [type(each.model) for each in (campaign.policy, changed.policy)] == [BayesianRidge, OwnParts]
+    played = list(changed.decisions()["action"])
+    state, prices = changed._worker.fold.state.model, {"small": 0.2 / 2.0 - 1.0, "large": 3.0 / 2.0 - 1.0}
+    assert state.count[0] == 31
+    words, own = [*np.arange(30) / 50.0 - 1.0, 5.0 / 500.0 - 1.0], 0.25
+    shared = [1.0 + prices[action] ** 2 + (action == "large") + own**2 for action in played]
+    assert state.size[0] == pytest.approx(sum(s * (1.0 + w**2) for s, w in zip(shared, words, strict=True)))
+    assert changed.status().accounts["fee"].spent == campaign.status().accounts["fee"].spent
+    assert eh.live.open_campaign(store, "gate").status() == changed.status()
+    each = policies(store, "gate")
+    assert eh.live.audit(store, "gate", [z.policy for z in each], encoders=[z.coded for z in each]).clean

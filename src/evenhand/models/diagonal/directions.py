@@ -127,6 +127,7 @@ def grow(known: Directions, columns: Ints, z: Floats, s: Floats) -> None:
                 off += known.lower[r, i, a] * s[r, 0, i]
             known.lower[r, n, a] = -off / root
         known.lower[r, n, n] = 1.0 / root
+        known.columns[r, n], known.values[r, n] = UNUSED, 0.0  # of a longer case, before all was forgotten
         for j in range(z.shape[2]):
             known.columns[r, n, j], known.values[r, n, j] = columns[r, 0, j], z[r, 0, j]
         known.found[r] = n + 1.0

@@ -243,8 +243,9 @@ class DiagonalLogistic(WithoutLuck):
 def _curvature(state: DiagonalState, z: Floats) -> Floats:
     """The block's curvature at a mean, `(R A,b)->(R A)`."""
     assert state.block is not None
-    theta = state.block.theta + state.origin[:, : z.shape[1]]
-    centers = np.array([sigmoid(dot(own, t)) for own, t in zip(z, theta[:, :, 0], strict=True)])
+    theta, first = state.block.theta[:, :, 0].copy(), posterior.stated_columns(state)
+    theta[:, :first] += state.origin[:, :first, 0]  # as of the columns apart, that of what directions span is left out
+    centers = np.array([sigmoid(dot(own, t)) for own, t in zip(z, theta, strict=True)])
     return posterior.given(state, centers * (1.0 - centers))
 
 

@@ -98,10 +98,19 @@ def is_wide(problem: Problem) -> bool:
     return problem.packed is not None or count > WIDE or (count > MANY and len(problem.features) < FEW)
 
 
+def block_of(problem: Problem) -> int:
+    """Return how many first columns of packed rows are a block by default: exact ones, of rows without directions."""
+    packing = problem.packing
+    if packing is None or packing.size.pairs > FEW:
+        return 0
+    exact = packing.slots[-1][1] if packing.slots else 1
+    return exact if 1 < exact <= RANK else 0
+
+
 def note(s: DiagonalState, replica: int) -> Note:
     """Say what the model is, and how many coefficients have data."""
     count = s.information.size // len(s.factor)
-    own = f" beside the first {_stated(s)}" if _stated(s) else ""
+    own = f" beside the first {stated_columns(s)}" if stated_columns(s) else ""
     if s.directions is not None:
         own += f" beside {s.directions.found[replica]:.0f} directions that cases have in common"
     data = f"{s.touched[replica]:,.0f} of {count:,} have data"
@@ -220,7 +229,11 @@ def gather(state: DiagonalState, places: Ints, z: Floats) -> Cells:
     _, places, x, inner, z = _split(state, places, z)
     if state.block is not None:  # one after another, so that a candidate's bits do not depend on others
         level = np.add.accumulate((x - z)[..., None] * _origin(state, places), 2)[:, :, -1].copy()
-    return cells_of(state, places, z, Inner(inner, rows, level, joint.arrays(state.block)))
+    cells = cells_of(state, places, z, Inner(inner, rows, level, joint.arrays(state.block)))
+    if state.directions is None or not state.expected.size:
+        return cells
+    left = np.divide(z, x, out=np.zeros(z.shape), where=z != 0.0)  # of what waits as well, which is counted by x
+    return cells._replace(expected=cells.expected * left * left)
 
 
 def cells_of(state: DiagonalState, places: Ints, z: Floats, inner: Inner) -> Cells:
@@ -233,9 +246,9 @@ def cells_of(state: DiagonalState, places: Ints, z: Floats, inner: Inner) -> Cel
 
 def _origin(state: DiagonalState, places: Ints) -> Floats:
     """Return theta before any data at some places, `(C,k)->(C,k|1,M)`."""
-    if state.origin.shape[1] > 1:
-        return state.origin.reshape(-1, state.origin.shape[2])[places]
-    return state.origin[places[:, :, 0] // state.information.shape[1]]
+    (_, each, m), row = state.origin.shape, places[:, :, 0] // state.information.shape[1]
+    own: Floats = state.origin.reshape(-1, m)[places] if each > 1 else state.origin[row]
+    return own
 
 
 def _split(state: DiagonalState, places: Ints, z: Floats) -> tuple[Ints, Ints, Floats, Floats, Floats]:
@@ -243,7 +256,7 @@ def _split(state: DiagonalState, places: Ints, z: Floats) -> tuple[Ints, Ints, F
     columns, tail = places % state.information.shape[1], z
     order, inner = np.broadcast_to(np.arange(z.shape[2]), z.shape), np.zeros((*z.shape[:2], 0))
     if state.block is not None:
-        inner, tail = joint.inside(_stated(state), columns, z)
+        inner, tail = joint.inside(stated_columns(state), columns, z)
     if state.directions is None:
         return order, places, z, inner, tail
     order, columns = directions_of.ordered(columns, tail)
@@ -253,7 +266,7 @@ def _split(state: DiagonalState, places: Ints, z: Floats) -> tuple[Ints, Ints, F
     return order, places, z, np.concatenate([inner, s], 2), t
 
 
-def _stated(state: DiagonalState) -> int:
+def stated_columns(state: DiagonalState) -> int:
     """Return the number of columns in the block, without directions."""
     rank = 0 if state.directions is None else state.directions.lower.shape[1]
     return 0 if state.block is None else state.block.gram.shape[1] - rank
@@ -313,7 +326,7 @@ def plays(
 def _grow(state: DiagonalState, own: DirectionState, places: Ints, z: Floats) -> None:
     """Let a play of each replica make a direction if it is unlike those before."""
     _, places, z, inner, _ = _split(state, places, z)
-    first = _stated(state)
+    first = stated_columns(state)
     columns = places % state.information.shape[1]
     z = np.where(columns < first, 0.0, z)
     directions_of.grow(directions_of.arrays(own), np.where(z != 0.0, columns, UNUSED), z, inner[:, :, first:].copy())
@@ -344,7 +357,8 @@ def gains(
     """
     places, z = locate(state, x, *rows)
     if state.block is not None:
-        _, places, _, inner, z = _split(state, places, z)
+        _, places, z, inner, _ = _split(state, places, z)  # not what directions leave, as they come while plays wait
+        z = np.where(places % state.information.shape[1] < stated_columns(state), 0.0, z)
         lead = x[:, :, : x.shape[2] - rows[0]]
         yield Gain(state.block, np.concatenate([lead, inner], 2), curvature, 1.0 / state.chosen.item(0))
     yield ColumnGain(state, state.information.shape, places, z * z)
@@ -424,7 +438,7 @@ def contributions(
 def _shared(state: DiagonalState, block: BlockState, cells: Cells, x: Floats, off: Floats) -> Floats:
     """Return what a candidate's features have coefficients of, in the block and apart from it, `(C,k),(C,k,M)->`."""
     rows, columns = np.divmod(cells.places, state.information.shape[1])
-    first = _stated(state)
+    first = stated_columns(state)
     if state.directions is not None:
         own, named = directions_of.arrays(state.directions), (x != 0.0) & (columns >= first)
         off = np.divide(cells.z, x, out=np.zeros(x.shape), where=named)[..., None] * off
