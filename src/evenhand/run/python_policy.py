@@ -159,7 +159,7 @@ class Selecting:
             if not callable(call := getattr(made[0], member, None)):
                 expected = f"what makes an object with a method {member}"
                 raise InvalidInput("Wrapped.make", expected, type(made[0]).__name__)
-            more = {"outcomes": {}} if member == "update" and _takes_outcomes(call) else {}
+            more: dict[str, Any] = {"outcomes": {}} if member == "update" and _takes_outcomes(call) else {}
             _check_call(f".{member}", call, *arguments, **more)
         return Selected(luck, made, [deque(maxlen=REMEMBERED) for _ in made], _takes_outcomes(made[0].update))
 
