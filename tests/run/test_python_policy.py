@@ -420,3 +420,42 @@ def test_the_number_of_features_is_that_of_the_problem_or_of_the_world():
         InvalidInput, match=r"a model or a recipe states n_features, for .* n_features=world.n_features"
     ):
         eh.simulate(eh.uniform(WORLD.problem, 7), WORLD, replicas=2)
+
+
+class Lonely(Noted):
+    """Is made of nothing."""
+
+    def __init__(self):
+        super().__init__(None)
+
+
+class Deaf(Noted):
+    """Is told no reward."""
+
+    def update(self, context, action):
+        pass
+
+
+class Blind(Noted):
+    """Is shown no context."""
+
+    def select(self):
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (Lonely, r"^Wrapped.make: expected one that is called with \(luck\), got one that takes \(\)"),
+        (Blind, r"^Wrapped.make.select: expected one that is called with \(context\), got one that takes \(\)"),
+        (
+            Deaf,
+            r"^Wrapped.make.update: expected one that is called with \(context, action, reward\), "
+            r"got one that takes \(context, action\)",
+        ),
+    ],
+)
+def test_an_algorithm_of_other_arguments_is_refused_by_name(make, said):
+    policy = eh.Wrapped(make=make).policy(WORLD.problem, WORLD.n_features)
+    with pytest.raises(InvalidInput, match=said):
+        eh.simulate(policy, WORLD, replicas=1, progress=False)

@@ -12,6 +12,7 @@ from evenhand.client.entries import (
     Observing,
     Outcomes,
     Refusal,
+    bodies,
     decision_field,
     event_fields,
     fields_with_values,
@@ -72,7 +73,7 @@ class AsyncClient:
 
     async def decide_many(self, asked: Sequence[Deciding]) -> list[Decision | Refusal]:
         """Ask for decisions in one request, as `Client.decide_many` does."""
-        answers = await self._sender.send_each("decide", [one.body() for one in asked])
+        answers = await self._sender.send_each("decide", bodies(asked, Deciding))
         return [refusal(answer) or read_decision(answer) for answer in answers]
 
     async def observe(
@@ -90,7 +91,7 @@ class AsyncClient:
 
     async def observe_many(self, observed: Sequence[Observing]) -> list[bool | Refusal]:
         """Report the outcomes of decisions in one request, as `Client.observe_many` does."""
-        answers = await self._sender.send_each("observe", [one.body() for one in observed])
+        answers = await self._sender.send_each("observe", bodies(observed, Observing))
         return [refusal(answer) or bool(answer["new"]) for answer in answers]
 
     async def cancel(self, decision: int | str) -> bool:

@@ -13,6 +13,7 @@ from evenhand.client.entries import (
     Observing,
     Outcomes,
     Refusal,
+    bodies,
     decision_field,
     event_fields,
     fields_with_values,
@@ -140,7 +141,7 @@ class Client:
             RequestRefused: the server refuses the list as a whole, for example as it is longer.
             NoAnswer: after the last try.
         """
-        answers = self._sender.send_each("decide", [one.body() for one in asked])
+        answers = self._sender.send_each("decide", bodies(asked, Deciding))
         return [refusal(answer) or read_decision(answer) for answer in answers]
 
     def observe(
@@ -172,7 +173,7 @@ class Client:
         Returns:
             For each entry, in the same order, whether its outcomes are new to the server; or its error.
         """
-        answers = self._sender.send_each("observe", [one.body() for one in observed])
+        answers = self._sender.send_each("observe", bodies(observed, Observing))
         return [refusal(answer) or bool(answer["new"]) for answer in answers]
 
     def cancel(self, decision: int | str) -> bool:
@@ -234,7 +235,12 @@ class Client:
             problem: the text of the file.
             why, by: as for `pause`.
             expected: the `mark` of a report, from which this switches.
+
+        Raises:
+            InvalidInput: `problem` has no line with a key, as the path of a file has none.
         """
+        if not isinstance(problem, str) or "=" not in problem:
+            raise InvalidInput("problem", "the text of a problem file, as by Path(...).read_text()", repr(problem))
         asked = {"problem": problem, "why": why, "by": by, "expected": expected}
         return self._sender.send("POST", "switch", fields_with_values(asked))
 

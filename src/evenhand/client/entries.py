@@ -80,6 +80,18 @@ def refusal(answer: Mapping[str, Any]) -> Refusal | None:
     return RequestRefused(status, text, answer.get("field"), lost=answer.get("state") == "lost")
 
 
+def bodies(entries: Sequence[Any], kind: type[Deciding] | type[Observing]) -> list[dict[str, Any]]:
+    """Return the bodies of entries of a list, all of one kind.
+
+    Raises:
+        InvalidInput: an entry is of another kind, such as a case.
+    """
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, kind):
+            raise InvalidInput(f"entries[{i}]", f"entries of the class {kind.__name__}", repr(entry))
+    return [entry.body() for entry in entries]
+
+
 def decision_field(decision: int | str) -> dict[str, int | str]:
     """Return the field of a body that names a decision, by its number or its key.
 

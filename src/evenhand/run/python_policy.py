@@ -153,11 +153,14 @@ class Selecting:
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Selected:
         luck = [np.random.Generator(np.random.Philox(0)) for _ in range(n_replicas)]
+        _check_call("", self.make, "luck")
         made = [self.make(own) for own in luck]
-        for member in ("select", "update"):
-            if not callable(getattr(made[0], member, None)):
+        for member, arguments in (("select", ("context",)), ("update", ("context", "action", "reward"))):
+            if not callable(call := getattr(made[0], member, None)):
                 expected = f"what makes an object with a method {member}"
                 raise InvalidInput("Wrapped.make", expected, type(made[0]).__name__)
+            more: dict[str, Any] = {"outcomes": {}} if member == "update" and _takes_outcomes(call) else {}
+            _check_call(f".{member}", call, *arguments, **more)
         return Selected(luck, made, [deque(maxlen=REMEMBERED) for _ in made], _takes_outcomes(made[0].update))
 
     def value(self, state: Selected, x: Floats, w: Floats, u: Floats) -> Worth:
@@ -199,6 +202,19 @@ def _source(part: Any) -> str:
         return inspect.getsource(part)
     except (OSError, TypeError):
         return "".join(_source(z) for z in getattr(part, "__dict__", {}).values() if inspect.isfunction(z))
+
+
+def _check_call(member: str, call: Callable[..., Any], *arguments: str, **more: Any) -> None:
+    """Check that the algorithm, or a method of it, takes the arguments that it is called with."""
+    try:
+        signature = inspect.signature(call)
+    except ValueError:  # one without a signature, such as of a compiled module
+        return
+    try:
+        signature.bind(*arguments, **more)
+    except TypeError:
+        said = f"one that is called with ({', '.join(arguments)})"
+        raise InvalidInput(f"Wrapped.make{member}", said, f"one that takes {signature}") from None
 
 
 def _takes_outcomes(update: Callable[..., None]) -> bool:

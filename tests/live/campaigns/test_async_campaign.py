@@ -76,3 +76,19 @@ def test_a_call_that_is_cancelled_counts_and_its_key_has_the_same_reply(tmp_path
     assert [event.seq for event in events(shop.campaign)] == [reply.id]
     with pytest.raises(InvalidInput):
         asyncio.run(shop.decide({}, "two"))
+
+
+def test_what_is_no_campaign_is_refused_at_once():
+    with pytest.raises(
+        InvalidInput, match=r"^campaign: expected an open Campaign, as open_campaign returns, got 'sqlite:///x.db'"
+    ):
+        AsyncCampaign("sqlite:///x.db")
+
+
+def test_an_entry_that_is_no_call_is_named(tmp_path):
+    with (
+        opened(tmp_path) as campaign,
+        pytest.raises(InvalidInput, match=r"^verbs\[1\]: expected a function of the verbs, or a Deciding"),
+    ):
+        campaign.many([lambda verbs: verbs.decide(CASE, "one"), CASE])
+    assert not events(campaign)

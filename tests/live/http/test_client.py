@@ -66,6 +66,18 @@ def test_a_decision_and_its_outcome(campaign):
             r"^case: expected values by the names of features, before the key",
         ),
         (lambda c: c.observe_unit({"sale": 1}, "no. 7", "k"), r"^outcomes: expected numbers by name, after the unit"),
+        (
+            lambda c: c.decide_many([Deciding(CASE, "k"), CASE]),
+            r"^entries\[1\]: expected entries of the class Deciding, got \{",
+        ),
+        (
+            lambda c: c.observe_many([("k", {"answer": 1})]),
+            r"^entries\[0\]: expected entries of the class Observing",
+        ),
+        (
+            lambda c: c.switch("less.toml", why="less", by="anna"),
+            r"^problem: expected the text of a problem file, as by Path\(...\).read_text\(\), got 'less.toml'",
+        ),
     ],
 )
 def test_arguments_in_another_order_are_named_before_anything_is_sent(ask, said):

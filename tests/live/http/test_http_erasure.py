@@ -180,6 +180,7 @@ def test_a_server_without_a_token_erases_nothing(campaign):
         said = client.post("/erase", json={"keys": ["one"], **TOLD})
     assert said.status_code == 403
     assert "only a server with a token erases decisions: set EVENHAND_TOKEN" in said.json()["error"]
+    assert "an app of your own states `switches` or `erases`" in said.json()["error"]
     assert not erased(campaign)
 
 

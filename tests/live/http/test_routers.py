@@ -5,6 +5,7 @@ import threading
 import pytest
 from fastapi import Depends, FastAPI, Header, HTTPException
 
+from evenhand.core.errors import InvalidInput
 from evenhand.live import open_campaign
 from evenhand.live.http import add_errors, add_links, app, router
 from tests.live.campaigns.test_files import STATED
@@ -169,3 +170,8 @@ def test_the_thread_ends_with_the_app(tmp_path):
         assert client.post("/shop/decide", json=asked("a"), headers=SAID).status_code == 200
         assert any(z.name == "evenhand commits" for z in set(threading.enumerate()) - before)
     assert not any(z.name == "evenhand commits" for z in set(threading.enumerate()) - before)
+
+
+def test_a_router_of_what_is_no_campaign_is_refused():
+    with pytest.raises(InvalidInput, match=r"^campaign: expected an open Campaign, .* got 'shop'"):
+        router("shop")

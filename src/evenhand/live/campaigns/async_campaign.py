@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from evenhand.core.errors import InvalidInput
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.fold.attribution import Attribution
 from evenhand.live.fold.cases import Case
@@ -25,6 +26,9 @@ class AsyncCampaign:
     Args:
         campaign: an open one, which is closed at the end of `async with`.
 
+    Raises:
+        InvalidInput: `campaign` is none, such as the URL of a store.
+
     >>> import asyncio
     >>> import evenhand as eh
     >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
@@ -37,6 +41,8 @@ class AsyncCampaign:
     """
 
     def __init__(self, campaign: Campaign) -> None:
+        if not isinstance(campaign, Campaign):
+            raise InvalidInput("campaign", "an open Campaign, as open_campaign returns", repr(campaign))
         self.campaign = campaign
 
     async def __aenter__(self) -> AsyncCampaign:

@@ -362,7 +362,14 @@ class Campaign:
         >>> first, second = campaign.many([lambda z: z.decide({}, "one"), lambda z: z.observe(7, {"gain": 1})])
         >>> first.action in coin.actions, second
         (True, Unknown("no decision 7 in campaign 'coins'"))
+
+        Raises:
+            InvalidInput: an entry is no function, such as a case.
         """
+        for i, verb in enumerate(verbs):
+            if not callable(verb):
+                expected = "a function of the verbs, or a Deciding of evenhand.live.worker.batches"
+                raise InvalidInput(f"verbs[{i}]", expected, repr(verb))
         return run(self._worker, verbs)
 
     def explain(self, decision: int) -> str:

@@ -82,7 +82,8 @@ def operation_of(campaign: Campaign, run: Run, single: Single, *, tokens: Tokens
 
     async def handle(request: Request) -> Response:
         if single.guarded and not allowed:
-            raise Refusal(403, f"only a server with a token {single.guarded}: set EVENHAND_TOKEN, or state --tokens")
+            ways = "set EVENHAND_TOKEN, or state --tokens; an app of your own states `switches` or `erases`"
+            raise Refusal(403, f"only a server with a token {single.guarded}: {ways}")
         asked = body_of(
             with_signer(parse(await receive(request.scope, request.receive)), token_of(request)), single.fields
         )

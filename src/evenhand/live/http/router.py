@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from evenhand.core.errors import MissingExtra
+from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.http.guard import let_in
 from evenhand.live.http.places import OPEN
@@ -33,6 +33,7 @@ def router(campaign: Campaign, *, known: bool = False, switches: bool = False, e
 
     Raises:
         MissingExtra: FastAPI is not installed.
+        InvalidInput: no campaign.
 
     >>> import evenhand as eh
     >>> from fastapi import FastAPI
@@ -48,6 +49,8 @@ def router(campaign: Campaign, *, known: bool = False, switches: bool = False, e
         from fastapi import APIRouter, Depends
     except ImportError as error:
         raise MissingExtra("routers of campaigns", "fastapi") from error
+    if not isinstance(campaign, Campaign):
+        raise InvalidInput("campaign", "an open Campaign, as open_campaign returns", repr(campaign))
 
     hall = Hall([campaign])
     made = APIRouter(dependencies=[Depends(let_in)], lifespan=hall.lifespan)

@@ -112,7 +112,8 @@ def note(s: DiagonalState, replica: int) -> Note:
     count = s.information.size // len(s.factor)
     own = f" beside the first {stated_columns(s)}" if stated_columns(s) else ""
     if s.directions is not None:
-        own += f" beside {s.directions.found[replica]:.0f} directions that cases have in common"
+        found = int(s.directions.found[replica])
+        own += f" beside {found} direction{'s' * (found != 1)} that cases have in common"
     data = f"{s.touched[replica]:,.0f} of {count:,} have data"
     return Note(f"each coefficient by itself, without covariances{own}: {data}")
 
