@@ -221,7 +221,7 @@ class Assignment(Result):
             return path
         cut, each = self.form.separator or ",", {name: self.texts.names(name) for name in self.texts} | self._results()
         cells = [
-            _texts(z, cut, verbatim=verbatim) if isinstance(z, Names) else _numbers(name, z, self.form.point)
+            _texts(z, cut, verbatim=verbatim) if isinstance(z, Names) else _numbers(name, z, self.form.point, cut)
             for name, z in each.items()
         ]
         with on_disk("path", "a file that can be written"), replacement(path) as part, _new(part, self.form) as out:
@@ -296,7 +296,7 @@ def _field(text: str, cut: str) -> str:
     return text
 
 
-def _numbers(name: str, z: Floats | Bools, decimal: str) -> Cells:
+def _numbers(name: str, z: Floats | Bools, decimal: str, cut: str) -> Cells:
     """Return the fields of a result, with as many digits as are read, and decimal commas where these are asked for."""
     if z.dtype == bool:
         return lambda rows: list(map(str, z[rows].tolist()))
@@ -307,7 +307,7 @@ def _numbers(name: str, z: Floats | Bools, decimal: str) -> Cells:
         found = list(map(written, z[rows].tolist()))
         for i in np.flatnonzero((np.abs(z[rows]) >= 10.0**digits) & (np.abs(z[rows]) < 1e15)).tolist():
             found[i] = f"{z[rows][i]:.0f}"  # all digits before the point
-        return found if decimal == POINT else [text.replace(POINT, decimal) for text in found]
+        return found if decimal == POINT else [_field(t.replace(POINT, decimal), cut) for t in found]
 
     return fields
 
