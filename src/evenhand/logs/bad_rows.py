@@ -190,10 +190,10 @@ class BadRows:
             raise InvalidInput(name, "at least one row after the header", "none")
         vital = [reason for reason in self.reasons if reason.vital]
         if vital:
-            columns = " and ".join(dict.fromkeys(f'{toml.key(reason.column)} = "{DROP}"' for reason in vital))
+            columns = " or ".join(dict.fromkeys(f"outside.{toml.key(reason.column)}" for reason in vital))
             expected = "an action, a propensity and outcomes that can be used in every row"
             why = "; ".join(map(str, vital))
-            raise InvalidInput(name, expected, f"{why}; {columns} under [outside] leaves such rows out")
+            raise InvalidInput(name, expected, f'{why}; {columns} says what else is done with such rows: "{DROP}" leaves them out')
         if self.count > allowed * self.total or self.left_out == self.total:
             expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"
             told = [*self.messages(), *(self._dropped(c, n) for c, n in self.dropped.items())]

@@ -183,7 +183,8 @@ class Assignment(Result):
         if self.beyond is not None:
             sign = "+" * (self.beyond.total > 0.0)
             told += f", {sign}{amount(self.beyond.total)} beyond {self.beyond.policy}"
-        return f"{told}; `evenhand value` states an interval."
+        hint = "" if self.beyond is not None else "`--baseline NAME` says how much of it an action for all would bring; "
+        return f"{told}; {hint}`evenhand value` states an interval."
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per case.
@@ -326,8 +327,8 @@ def _new(path: Path, form: Form) -> TextIO:
 
 ACTIONS = (
     "How many cases get each action, and what they are expected to bring per case by models of the log. Expectations "
-    "are predictions for actions that were chosen for the highest predictions, so they are too high on average. Only "
-    "outcomes can judge the list, afterwards."
+    "are predictions for actions that were chosen for the highest predictions, so they are too high on average. Rows "
+    "are of different cases: what an action adds is in none of them. Only outcomes can judge the list, afterwards."
 )
 BUDGET = "The bar is the part of the budget that the list uses, which is never more than all of it."
 PREDICTED = (
