@@ -123,7 +123,7 @@ def test_an_export_of_euros_is_drafted_valued_and_planned(tmp_path):
     log = write(tmp_path, table(["Customer ID", "Spend", "Shop", "Action", "Cost", "Margin (€)"], rows))
     found = draft(log, maximize="margin - cost", budgets={"cost": 900}, unit="euros")
     text = found.text.replace("\n#  ", "")
-    assert 'numeric = ["Spend"]' in text and '\nCost = "drop"' in text
+    assert all(part in text for part in ('numeric = ["Spend"]', '\nCost = "drop"'))
     assert "cannot be the cluster: fill them, each with a name of its own: 'Customer ID'" in text
     assert 'also write Shop = "level" under [features.missing]' in text
     assert any("'Cost' is no number, or in another currency than most, such as '$12'" in line for line in found.guessed)
@@ -142,4 +142,6 @@ def test_an_export_of_euros_is_drafted_valued_and_planned(tmp_path):
 
 def test_customers_that_do_not_repeat_are_told_as_such(tmp_path):
     rows = [[f"K{i}" if i % 9 else "", i, ("yes", "no")[i % 2], i % 3 == 0] for i in range(300)]
-    assert "cannot be the cluster" not in draft(write(tmp_path, table(["customer", "age", "letter", "visit"], rows))).text
+    assert (
+        "cannot be the cluster" not in draft(write(tmp_path, table(["customer", "age", "letter", "visit"], rows))).text
+    )

@@ -164,7 +164,8 @@ def calibration(evidence: Evidence, tables: Mapping[str, Tables], order: Ints | 
     Equation: the mean of y - q over a tenth is 0 within its error where predictions q are right, by as many clusters as
     it has. Models of n features that were fitted to N rows are off by chance themselves: by var(y - q) / N at a mean,
     and by up to three times that along a feature. They also spread q by v = var(y - q) n / N, so that
-    |q - mean q| min(v / var q, 1) is allowed in tenths by q. A tenth of sd(y) and a thousandth of |mean y| always are, as they do little harm.
+    |q - mean q| min(v / var q, 1) is allowed in tenths by q. A tenth of sd(y) always is, as
+    it does little harm, and a thousandth of |mean y|.
 
     Args:
         tables: what is predicted of every outcome, by models that have not seen the row.

@@ -183,7 +183,9 @@ class Assignment(Result):
         if self.beyond is not None:
             sign = "+" * (self.beyond.total > 0.0)
             told += f", {sign}{amount(self.beyond.total)} beyond {self.beyond.policy}"
-        hint = "" if self.beyond is not None else "`--baseline NAME` says how much of it an action for all would bring; "
+        hint = (
+            "" if self.beyond is not None else "`--baseline NAME` says how much of it an action for all would bring; "
+        )
         return f"{told}; {hint}`evenhand value` states an interval."
 
     def to_frame(self) -> pd.DataFrame:
