@@ -63,12 +63,19 @@ def test_value_and_curve_say_so_and_recommend_all_the_same():
     assert "is worth the most" in result.headline()
 
 
-def by_hand(off, rows=1000, **other):
-    """A log of one action whose prediction is 0 in all rows, and what follows is off by some numbers."""
+def by_hand(off, rows=1000, predicted=0.0, **other):
+    """A log of one action whose prediction is the same in all rows, 0 if none is stated, and what follows."""
     log = log_of(World(rows, straight, amounts=noisy), 0)[0]
-    features, none = np.column_stack([np.ones(rows), np.arange(rows) % 2]), np.zeros((rows, 3))
+    features, none = np.column_stack([np.ones(rows), np.arange(rows) % 2]), np.full((rows, 3), predicted)
     log = replace(log, features=features, actions=np.zeros(rows, int), outcomes=off[:, None], **other)
     return calibration(log, {"worth": Tables(none, none)})
+
+
+def test_rounding_of_an_outcome_that_hardly_varies_is_no_fault():
+    rows = np.arange(1000) % 2
+    assert by_hand(np.full(1000, 0.4), predicted=0.4 - 1e-5) is None
+    assert by_hand(0.4 + 1e-4 * rows, predicted=0.4) is None
+    assert by_hand(np.full(1000, 0.4), predicted=0.39) is not None
 
 
 def test_weights_customers_and_the_number_of_rows_count():

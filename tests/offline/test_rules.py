@@ -178,6 +178,18 @@ def test_days_are_cut_between_and_read():
         assert ((z < days(condition.value)) == cuts.holds(t)).all()
 
 
+def test_conditions_that_narrower_ones_imply_are_not_told():
+    cuts = Cuts.of({"x": np.array([1.0, 2.0, 3.0, np.nan]), "town": np.array([*"aabc"])}, 9)
+    inner, outer = Branch(1, Branch(0, 0, 1), 2), Branch(0, 0, Branch(1, 1, 2))
+    names = ("a", "b", "c")
+    assert cuts.rule(inner, names) == "a where x < 2; b where x < 3; else c"
+    assert [cuts.words(path) for path, _ in cuts.leaves(outer)] == [
+        "x < 2",
+        "x >= 2 or missing and x < 3",
+        "x >= 3 or missing",
+    ]
+
+
 @pytest.fixture(scope="module")
 def log():
     return draw(3000, 1).evidence

@@ -93,7 +93,7 @@ def test_a_list_with_its_outcomes_is_a_log_again(tmp_path):
 
 
 def test_numbers_with_units_or_separators_of_thousands_are_left_out_as_such(tmp_path):
-    """They are texts to the reader, and more than a hundred of them."""
+    """They are texts to the reader, and more than a hundred of them, unless both marks tell what each is."""
     each = {
         "spent": lambda i: f"{i // 100}.{i % 100:02d}0,{i % 100:02d}" if i >= 100 else f"{i},50",
         "paid": lambda i: f"{i},00 €" if i else "0,50 $",
@@ -103,7 +103,9 @@ def test_numbers_with_units_or_separators_of_thousands_are_left_out_as_such(tmp_
     }
     rows = [[*(make(i) for make in each.values()), ("yes", "no")[i % 2], i % 3 == 0] for i in range(300)]
     found = draft(write(tmp_path, table([*each, "letter", "visit"], [*rows, *rows], ";"))).text.replace("\n#  ", "")
-    assert "with decimal commas: 'spent', 'paid', 'owed', 'part'" in found
+    for odd, name in ((", '0,50 $' unlike most", "paid"), ("", "owed"), (", '0,1 %' unlike most", "part")):
+        assert f"in some rows alone{odd}: write 1850.38, or 1850,38 in a log with decimal commas: {name!r}" in found
+    assert 'numeric = ["spent"]' in found  # whose points and commas leave no doubt
     assert "it has more than 100 names: 'code'" in found
 
 

@@ -1,5 +1,7 @@
 """Drafts by what a user asks: an action, what is maximised, budgets and known costs."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,39 @@ def test_the_command_writes_the_file_and_says_which_commands_follow(tmp_path, lo
         with pytest.raises(SystemExit):
             main(["draft", str(log), *wrong])
         assert "such as" in capsys.readouterr().err
+
+
+def test_an_export_of_euros_is_drafted_valued_and_planned(tmp_path):
+    """Thousands are separated, some amounts are dollars, some names and customers are missing, and commas separate."""
+    rng, rows = np.random.default_rng(5), []
+    for i in range(900):
+        spent, act = rng.uniform(0, 3000), ("none", "mail", "gift")[i % 3]
+        euros = f"{spent:,.2f}".translate(str.maketrans(",.", ".,"))
+        cost = {"none": "0,00 €", "mail": "0,40 €", "gift": "12,00 €"}[act] if i % 90 != 2 else "$12"
+        name = f"shop-{i % 200}" if i % 20 else ""
+        rows.append([f"K{i % 400}" if i % 30 else "", f"{euros} €", name, act, cost, f"{euros} €"])
+    log = write(tmp_path, table(["Customer ID", "Spend", "Shop", "Action", "Cost", "Margin (€)"], rows))
+    found = draft(log, maximize="margin - cost", budgets={"cost": 900}, unit="euros")
+    text = found.text.replace("\n#  ", "")
+    assert all(part in text for part in ('numeric = ["Spend"]', '\nCost = "drop"'))
+    assert "cannot be the cluster: fill them, each with a name of its own: 'Customer ID'" in text
+    assert 'also write Shop = "level" under [features.missing]' in text
+    assert any("'Cost' is no number, or in another currency than most, such as '$12'" in line for line in found.guessed)
+    read = eh.value(log, found.write(tmp_path / "p.toml"))
+    margins = [float(row[5][:-2].replace(".", "").replace(",", ".")) for row in rows if "$" not in row[4]]
+    assert read.rows == len(margins) == 890
+    assert np.isclose(read.policies[0].value.value + read.policies[0].used["cost"].value, np.mean(margins))
+    assert read.results().to_dict()["settings"]["budgets"][0]["unit"] == "euros"
+    plan = eh.assign(log, tmp_path / "p.toml", learn_from=log)
+    assert "`--baseline NAME` says" in plan.in_all()
+    with plan.write(tmp_path / "list.csv").open(encoding="utf-8", newline="") as file:
+        header, first, *_ = csv.reader(file)
+    assert len(first) == len(header)
+    assert first[header.index("expected margin")] == f"{plan.expected['margin'][0]:.6g}".replace(".", ",")
+
+
+def test_customers_that_do_not_repeat_are_told_as_such(tmp_path):
+    rows = [[f"K{i}" if i % 9 else "", i, ("yes", "no")[i % 2], i % 3 == 0] for i in range(300)]
+    assert (
+        "cannot be the cluster" not in draft(write(tmp_path, table(["customer", "age", "letter", "visit"], rows))).text
+    )

@@ -139,6 +139,7 @@ def test_what_was_played_and_what_followed_is_needed_in_every_row(tmp_path, colu
     name = shop.HEADER[column]
     expected = "log.csv: expected an action, a propensity and outcomes that can be used in every row, got 2 rows: "
     told = f"{reason} (first in line 9: {value!r}); outside.{name} says what else is done with such rows"
+    told += ': "drop" leaves them out'
     with pytest.raises(InvalidInput, match=f"^{re.escape(expected + told)}$"):
         encode(tmp_path, lines, COLUMN)
     _, encoded, bad = encode(tmp_path, lines, f'{COLUMN}\n[outside]\n{name} = "drop"\n')

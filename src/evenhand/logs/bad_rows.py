@@ -193,7 +193,9 @@ class BadRows:
             columns = " or ".join(dict.fromkeys(f"outside.{toml.key(reason.column)}" for reason in vital))
             expected = "an action, a propensity and outcomes that can be used in every row"
             why = "; ".join(map(str, vital))
-            raise InvalidInput(name, expected, f"{why}; {columns} says what else is done with such rows")
+            raise InvalidInput(
+                name, expected, f'{why}; {columns} says what else is done with such rows: "{DROP}" leaves them out'
+            )
         if self.count > allowed * self.total or self.left_out == self.total:
             expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"
             told = [*self.messages(), *(self._dropped(c, n) for c, n in self.dropped.items())]

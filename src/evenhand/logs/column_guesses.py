@@ -31,7 +31,7 @@ _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "nul
                    "unknown", "notknown", "notavailable", "missing",
                    "k.a.", "k.a", "k/a", "keineangabe", "unbekannt", "fehlt",
                    "neuvedeno", "nezadáno", "neznámé", "neznámý", "neznámá"))  # fmt: skip
-_COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
+_COMMA = re.compile(r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+),\d+( ?%)?")
 _FRACTION = re.compile(r"[-+]?\d+\.\d+( ?%)?")
 _CODE = re.compile(r"0\d+")  # a whole number in which a 0 in front counts, as in 007
 _WHOLE = re.compile(r"[-+]*\d+(\.0+)?")

@@ -19,6 +19,8 @@ _NUMBER = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d+)?")
 _PLAIN = re.compile(r"[-+]?\d+")
 CURRENCY = "[$€£¥]|EUR|USD|GBP|CHF|Kč"
 _AMOUNT = re.compile(rf"([-+]?)\s*(?:({CURRENCY})\s*(\S+)|(\S+?)\s*({CURRENCY}))")
+# Amounts whose thousands are separated by one mark, and whose fractions begin with the other, by that mark.
+_AMOUNTS = {z: re.compile(rf"[-+]?[1-9]\d{{0,2}}(\{k}\d{{3}})+\{z}\d*") for z, k in [(",", "."), (".", ",")]}
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+)")
 
 
@@ -83,11 +85,15 @@ POINT = "."  # between whole numbers and fractions, where nothing else is stated
 
 
 def as_number(text: str, decimal: str = POINT) -> float:
-    """Parse a text as a number; NaN if it is not one.
+    """Parse a text as a number, whose thousands may be separated where it has a fraction; NaN if it is not one.
 
     >>> as_number("1.5"), as_number("1,5", decimal=","), as_number("1_000"), as_number("1.5", decimal=",")
     (1.5, 1.5, nan, nan)
+    >>> as_number("1,234.50"), as_number("1.234,50", decimal=","), as_number("1.234,50"), as_number("1,234")
+    (1234.5, 1234.5, nan, nan)
     """
+    if _AMOUNTS[decimal].fullmatch(text):
+        text = text.replace(POINT if decimal != POINT else ",", "")
     if decimal != POINT:
         text = "" if POINT in text else text.replace(decimal, POINT)
     try:

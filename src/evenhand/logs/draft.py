@@ -238,9 +238,13 @@ class Written:
         columns = [c for c in self._found.columns if c.name in wide]
         texts = {c.name: {"words": 2} for c in columns if c.has_words}
         names = {c.name: COLUMNS for c in columns if not c.has_words}
+        gaps = ", ".join(f'{toml.key(c.name)} = "level"' for c in columns if c.gaps and c.name in names)
         for name, value, what in (("hashed", names, "names"), ("texts", texts, "words")):
             if value:
                 told = f"to read {_listed(list(value))}, whose {what} are then hashed, take off the next sign"
+                told += f"; as some are empty, also write {gaps} under [features.missing]" * bool(
+                    gaps and what == "names"
+                )
                 self._lines += [*_comment(told), f"# {name} = {toml.value(value)}"]
 
     def _action(self) -> list[str]:
@@ -335,7 +339,9 @@ class Written:
         if action is not None and "" not in self._played(action):
             found[action.name] = self._whole.names(action.name).are({""})
         gaps = {name: f"{missing.mean():.1%}" for name, missing in found.items() if missing.any()}
-        if not gaps:
+        odd = {z.name: self._odd(z) for z in outcomes if z.kind != "number" and not yes_no(z.values)}
+        odd = {name: texts for name, texts in odd.items() if texts}
+        if not gaps and not odd:
             return
         outside = named(keys())["outside"]
         self._table("outside", outside.about)
@@ -343,6 +349,17 @@ class Written:
             told = f"{share} of the rows have none: the others are selected by it"
             self._lines += [*_comment(told), f"{toml.key(name)} = {toml.value(DROP)}"]
             self._guessed.append(f"rows without {name!r}, {share}, are dropped, which a check counts")
+        for name, texts in odd.items():
+            told = f"where {name!r} is no number, or in another currency than most, such as {texts[0]!r}"
+            if name not in gaps:
+                self._lines += [*_comment(f"rows {told}"), f"{toml.key(name)} = {toml.value(DROP)}"]
+            self._guessed.append(f"rows {told}, are dropped, which a check counts: better correct the log")
+
+    def _odd(self, outcome: Look) -> list[str]:
+        """The texts of an outcome that are neither missing nor numbers in the sign that most have."""
+        names = self._whole.names(outcome.name)
+        read = dict(zip(names.texts(), names.numbers(self._found.decimal).tolist(), strict=True))
+        return [text for text, z in read.items() if np.isnan(z) and text not in self._found.missing]
 
     def _table(self, name: str, about: str = "") -> None:
         self._lines += ["", f"[{name}]", *([f"# {about}"] if about else [])]
@@ -461,6 +478,9 @@ def draft(
     of_owners = table.read(dict.fromkeys(owners, "the header"), form=form).names if owners else sample.names
     filled = [c for c in owners if not of_owners(c).are({"", *form.missing}).any()]  # as each row needs one
     cluster = next((c for c in filled if repeats(of_owners(c))), meant.stated.get("cluster"))
+    why = "some rows have none, so that it cannot be the cluster: fill them, each with a name of its own"
+    part = {c for c in owners if c not in filled and repeats(of_owners(c))}
+    meant = meant._replace(left_out=tuple(c._replace(why=why) if c.name in part else c for c in meant.left_out))
     rows = np.arange(len(sample))
     if cluster is not None:
         meant = meant.without([cluster], "")

@@ -118,9 +118,17 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         log_weight=root.get("log_weight"),
         after=root.get("after"),
         settings=Settings.of(root.get("policy") or {}),
-        form=Form(**{key: log.get(key) for key in log}),
+        form=_form(log),
         origin=origin,
     )
+
+
+def _form(log: Table) -> Form:
+    """Read how a log is written. Where nothing is stated, fields may have decimal commas in quotes between commas."""
+    found = Form(**{key: log.get(key) for key in log})
+    if found.separator == found.point:
+        raise InvalidInput("log.separator", "a character other than that of decimals", repr(found.separator))
+    return found
 
 
 def _names(features: Table) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ class Form:
             reads none.
 
     Raises:
-        InvalidInput: a separator of several characters or the same as `decimal`; or an unknown encoding or order.
+        InvalidInput: a separator of several characters, or an unknown encoding or order.
 
     >>> Form(separator=";", decimal=",").missing
     ('',)
@@ -74,8 +74,6 @@ class Form:
             raise InvalidInput("log.dates", f"one of {', '.join(ORDERS)}", repr(self.dates))
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n\0'):
             raise InvalidInput("log.separator", 'one character, such as ";"', repr(self.separator))
-        if self.separator == self.point:
-            raise InvalidInput("log.separator", "a character other than that of decimals", repr(self.separator))
         if self.encoding is not None and not _is_text(self.encoding):
             raise InvalidInput("log.encoding", 'the name of an encoding, such as "latin-1"', repr(self.encoding))
 

@@ -35,6 +35,7 @@ _LEAST_CASES = 2.0  # effective cases of learned outcomes, below which no error 
 _LEAST = 1e-300  # above 0, where limit and value are 0
 _PARTS, _FEW_ROWS, _MANY_ROWS = 10, 200, 20_000  # of an action: how many tenths and rows are compared
 _FEW_CLUSTERS, _MODEL = 20, 4.0  # of a tenth; variances of a mean that a model has along a feature
+_CLOSE = 1e-3  # of its mean: as near as this no prediction of an outcome that hardly varies is off
 _OFF = 0.1  # standard deviations of an outcome by which predictions may be off
 
 
@@ -163,7 +164,8 @@ def calibration(evidence: Evidence, tables: Mapping[str, Tables], order: Ints | 
     Equation: the mean of y - q over a tenth is 0 within its error where predictions q are right, by as many clusters as
     it has. Models of n features that were fitted to N rows are off by chance themselves: by var(y - q) / N at a mean,
     and by up to three times that along a feature. They also spread q by v = var(y - q) n / N, so that
-    |q - mean q| min(v / var q, 1) is allowed in tenths by q. A tenth of sd(y) always is, as it does little harm.
+    |q - mean q| min(v / var q, 1) is allowed in tenths by q. A tenth of sd(y) always is, as
+    it does little harm, and a thousandth of |mean y|.
 
     Args:
         tables: what is predicted of every outcome, by models that have not seen the row.
@@ -183,7 +185,8 @@ def calibration(evidence: Evidence, tables: Mapping[str, Tables], order: Ints | 
             y, q = amounts[of_log], tables[name].predicted[rows, a]
             off, centre = y - q, own.mean(q)
             spread = own.mean(off**2) * x.shape[1] / len(rows) / max(own.mean((q - centre) ** 2), _LEAST)
-            least = max(_OFF * float(np.sqrt(own.mean((y - own.mean(y)) ** 2))), _LEAST)
+            middle = own.mean(y)
+            least = max(_OFF * float(np.sqrt(own.mean((y - middle) ** 2))), _CLOSE * abs(middle), _LEAST)
             for part, share in [(tenths(q), min(spread, 1.0)), *((part, 0.0) for part in by_feature)]:
                 mean, expected, se, far = _misses(own, part, off, q, z)
                 far += share * np.abs(expected - centre)

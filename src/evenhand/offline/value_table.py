@@ -393,7 +393,8 @@ class Value(LogResult):
             totals = [[p.policy, *own, *(("", "") if p.policy == first else more)] for p, own, more in each]
             head = f"{self.objective} in all, of {self.rows:,} cases"
             yield Table([head, "total", "95 %", f"beyond {first}", "95 %"], totals)
-        yield table_of(self.policies, self.estimators)
+        if self.estimators:
+            yield table_of(self.policies, self.estimators)
 
     def _others(self) -> Iterator[Table]:
         """Yield the tables of intervals that hold at any time, and of constraints."""

@@ -100,5 +100,9 @@ def sentences(each: tuple[Allowance, ...]) -> Iterator[str]:
 
 def budget_setting(each: tuple[Allowance, ...]) -> dict[str, object]:
     """Return the setting of `results.json` that states budgets; nothing without one."""
-    stated = [{"outcome": a.outcome, f"per {a.one}": a.rate, "in all": a.total, a.cases: a.number} for a in each]
+    stated = [
+        {"outcome": a.outcome, **({"unit": a.unit} if a.unit else {})}
+        | {f"per {a.one}": a.rate, "in all": a.total, a.cases: a.number}
+        for a in each
+    ]
     return {"budgets": stated} if stated else {}

@@ -183,7 +183,10 @@ class Assignment(Result):
         if self.beyond is not None:
             sign = "+" * (self.beyond.total > 0.0)
             told += f", {sign}{amount(self.beyond.total)} beyond {self.beyond.policy}"
-        return f"{told}; `evenhand value` states an interval."
+        hint = (
+            "" if self.beyond is not None else "`--baseline NAME` says how much of it an action for all would bring; "
+        )
+        return f"{told}; {hint}`evenhand value` states an interval."
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per case.
@@ -221,7 +224,7 @@ class Assignment(Result):
             return path
         cut, each = self.form.separator or ",", {name: self.texts.names(name) for name in self.texts} | self._results()
         cells = [
-            _texts(z, cut, verbatim=verbatim) if isinstance(z, Names) else _numbers(name, z, self.form.point)
+            _texts(z, cut, verbatim=verbatim) if isinstance(z, Names) else _numbers(name, z, self.form.point, cut)
             for name, z in each.items()
         ]
         with on_disk("path", "a file that can be written"), replacement(path) as part, _new(part, self.form) as out:
@@ -296,7 +299,7 @@ def _field(text: str, cut: str) -> str:
     return text
 
 
-def _numbers(name: str, z: Floats | Bools, decimal: str) -> Cells:
+def _numbers(name: str, z: Floats | Bools, decimal: str, cut: str) -> Cells:
     """Return the fields of a result, with as many digits as are read, and decimal commas where these are asked for."""
     if z.dtype == bool:
         return lambda rows: list(map(str, z[rows].tolist()))
@@ -307,7 +310,7 @@ def _numbers(name: str, z: Floats | Bools, decimal: str) -> Cells:
         found = list(map(written, z[rows].tolist()))
         for i in np.flatnonzero((np.abs(z[rows]) >= 10.0**digits) & (np.abs(z[rows]) < 1e15)).tolist():
             found[i] = f"{z[rows][i]:.0f}"  # all digits before the point
-        return found if decimal == POINT else [text.replace(POINT, decimal) for text in found]
+        return found if decimal == POINT else [_field(t.replace(POINT, decimal), cut) for t in found]
 
     return fields
 
@@ -326,8 +329,8 @@ def _new(path: Path, form: Form) -> TextIO:
 
 ACTIONS = (
     "How many cases get each action, and what they are expected to bring per case by models of the log. Expectations "
-    "are predictions for actions that were chosen for the highest predictions, so they are too high on average. Only "
-    "outcomes can judge the list, afterwards."
+    "are predictions for actions that were chosen for the highest predictions, so they are too high on average. Rows "
+    "are of different cases: what an action adds is in none of them. Only outcomes can judge the list, afterwards."
 )
 BUDGET = "The bar is the part of the budget that the list uses, which is never more than all of it."
 PREDICTED = (

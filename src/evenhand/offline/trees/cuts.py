@@ -143,13 +143,22 @@ class Cuts:
             parts.pop()
         said = []
         for path, action in parts:
-            conditions = [self.conditions[cut].text() for cut, holds in path if holds]
+            conditions = [self.conditions[cut].text() for cut, holds in self._needed(path) if holds]
             said.append(f"{quoted(names[action])} where {' and '.join(conditions)}")
         return "; ".join([*said, f"else {quoted(names[last[1]])}"])
 
+    def _needed(self, path: Path) -> list[tuple[int, bool]]:
+        """Leave out the conditions on a number that narrower ones of the path imply."""
+        of = np.searchsorted(self.starts, [cut for cut, _ in path], side="right") - 1
+        ends: dict[tuple[int, int, bool], int] = {}
+        for (cut, holds), f in zip(path, of.tolist(), strict=True):
+            own = f, -1 if self.ordered[f] else cut, holds
+            ends[own] = (min if holds else max)(cut, ends.get(own, cut))
+        return [(cut, holds) for (_, _, holds), cut in ends.items()]
+
     def words(self, path: Path) -> str:
         """Return the conditions of a leaf in words."""
-        each = ((self.conditions[cut], holds) for cut, holds in path)
+        each = ((self.conditions[cut], holds) for cut, holds in self._needed(path))
         return " and ".join(z.text() if holds else z.opposite() for z, holds in each) or "all"
 
 
