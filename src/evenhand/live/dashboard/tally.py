@@ -53,7 +53,6 @@ class _Open:
 _OBJECTS = (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event, Ids, Restored)
 _CLASSES: dict[str, type] = {kind.__name__: kind for kind in _OBJECTS}
 # All else is kept.
-# All else is kept.
 _DERIVED = {"_campaign", "_lock", "_policy", "_phases", "_ranged", "_ranges", "_mark", "_own", "_kept", "_end", "uses"}
 
 
@@ -375,7 +374,9 @@ class Tally:
     def _expired(self, event: Event, one: _Open) -> Floats:
         """Note the fate of an expired decision, and return its increments."""
         one.fate = fate_of(event, self._campaign.terms.on_expiry)
-        return self.uses.expired(one.plays, one.known, one.fate)
+        campaign = self._campaign
+        by = self._phases.fallback(campaign.store, campaign.name, event.seq) if self.switches else None
+        return self.uses.expired(one.plays, one.known, one.fate, by)
 
     def _rebuild(self, event: Event, ref: int) -> _Open:
         """Rebuild the state of a decision before an event from the log."""
@@ -396,7 +397,7 @@ class Tally:
         campaign, present = self._campaign, self._campaign.policy.problem.declared
         plays, forced, encoder = body["a"], bool(body["f"]), campaign.encoder
         if body["by"] != self._own:
-            declared = self._phases.declared(campaign.store, campaign.name, body["by"])
+            declared = self._phases.stated(campaign.store, campaign.name, body["by"]).declared
             if declared is not None and not np.array_equal(declared, present[: len(declared)]):
                 body = with_known(body, declared)
         if "k" in body:
