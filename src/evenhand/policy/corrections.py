@@ -139,8 +139,7 @@ def expire(policy: Policy, state: PolicyState, decision: Decision, fallback: Flo
 
 def _expiry(problem: Problem, d: Decision, fallback: Floats | None) -> _Entry:
     """The entry of a decision without outcomes, as `Settlement.expire` makes it."""
-    by = problem.fallback if fallback is None else fallback
-    of_problem = problem.sure, len(problem.noisy), by, problem.free
+    of_problem = problem.sure, len(problem.noisy), entries.fallbacks(problem.fallback, fallback), problem.free
     _, learned, known, missing = entries.at_expiry(d.plays, d.counted, d.known, *of_problem)
     return _Entry(learned, known, missing, checks.EVERY_PLAY, np.zeros(learned.shape, bool))
 

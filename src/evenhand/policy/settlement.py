@@ -158,7 +158,7 @@ class Settlement:
         checks.decision(d, len(state.t), problem.n_plays, self.model.n_features, problem)
         part = self._part(state, d, None) if len(state.receipts.split) else None
         plays = d.plays if part is None else part.decision.plays
-        by = problem.fallback if fallback is None else fallback
+        by = entries.fallbacks(problem.fallback, fallback)
         counts, learned, known, missing = entries.at_expiry(
             plays, d.counted, d.known, problem.sure, len(problem.noisy), by, problem.free
         )

@@ -156,7 +156,7 @@ class Uses:
         if fate == "release":
             return self.none()
         problem, played = self._problem, np.array([plays])
-        by = problem.fallback if fallback is None else fallback
+        by = entries.fallbacks(problem.fallback, fallback)
         _, learned, z, missing = entries.at_expiry(
             played, _ONCE, known[None], problem.sure, len(problem.noisy), by, problem.free
         )

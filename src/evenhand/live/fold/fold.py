@@ -320,7 +320,7 @@ class Fold:
             before = read(settled)["y"]
         else:
             assert expired is not None  # it does not wait, and has no outcome
-            fallback = self.fallback(expired.seq)
+            fallback = None if expired.seq > self.base else self.fallback(expired.seq)  # who adopts has the same
             before = "expired" if fate_of(expired, self.on_expiry) == "fallback" else "cancelled"
         outcome = read(event)["y"]
         if event.seq <= self.known:  # which was settled at a switch, though this is known
