@@ -110,8 +110,10 @@ def test_the_model_learns_what_an_earlier_outcome_lacks_at_once_and_no_more(firs
             {"expired": policy.expire, "cancelled": policy.cancel}[first](one, decision)
         else:
             policy.observe(one, decision, first)
-        for before, outcomes in ((first, last), (last, last), (last, {"answer": 0, "cents": 4})):
-            revise(policy, one, decision, before, outcomes)
+        none, less = {"answer": None, "cents": 4}, {"answer": 0, "cents": 4}
+        steps = (first, last), (last, last), (last, none), (none, last, last), (last, less)
+        for before, outcomes, *taught in steps:
+            revise(policy, one, decision, before, outcomes, taught)
         for (path, z), (_, told) in zip(flatten(one.model), flatten(other.model), strict=True):
             assert np.array_equal(z, told), path
 

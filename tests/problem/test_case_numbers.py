@@ -76,3 +76,11 @@ def test_usual_values_are_known_to_be_within_their_ranges():
 def test_what_reads_items_can_be_sent_to_other_processes(keys):
     sent = pickle.loads(pickle.dumps(items(keys)))
     assert sent({"age": 3, "town": "x"}) == tuple({"age": 3, "town": "x"}[key] for key in keys)
+
+
+def test_a_coding_that_was_used_can_be_sent_to_other_processes():
+    values = (20, "web", 0.5)
+    coding = Coding(FEATURES[:3], (1, 2, 1))
+    expected, within = fill(coding, values)
+    found = fill(pickle.loads(pickle.dumps(coding)), values)
+    assert (found[0].tobytes(), found[1]) == (expected.tobytes(), within)

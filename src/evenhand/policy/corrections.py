@@ -32,24 +32,31 @@ class _Entry(NamedTuple):
 
 
 def revise(
-    policy: Policy, state: PolicyState, decision: Decision, before: Settled, outcomes: Outcomes, teaches: bool = True
+    policy: Policy,
+    state: PolicyState,
+    decision: Decision,
+    before: Settled,
+    outcomes: Outcomes,
+    taught: Sequence[Outcomes] | None = (),
+    fallback: Floats | None = None,
 ) -> None:
     """Replace the outcomes of a decision that was settled, in the table of outcomes and in hard limits.
 
     Equation: every sum moves by v(outcomes) - v(before), the rows of the new outcomes less those of the earlier ones.
 
-    The model learns what the earlier outcomes lack, such as a rating that comes after the bill. Prices and plans, which
+    The model learns what all earlier outcomes lack, such as a rating that comes after the bill. Prices and plans, which
     depend on the order of all events, keep what they took from the earlier outcomes, and so does the model. The state
     has one replica.
 
     Args:
         policy, state: as for `Policy.observe`.
-        decision: with its plays, time, groups and known outcomes; prices and features if it teaches; nothing else of it
-            is read. It waits no more.
+        decision: with its plays, time, groups and known outcomes; prices and features if it is learned; nothing else of
+            it is read. It waits no more.
         before: the outcomes that are in the books; or "expired" if it was settled by `Policy.expire`, "cancelled" if
             by `Policy.cancel`.
         outcomes: those that replace them, as for `Policy.observe`.
-        teaches: whether the model learns from it.
+        taught: outcomes of this decision before those, of which the model learned; None if it learns nothing of it.
+        fallback: by which it expired, `(M+B)`, by default those of the policy.
 
     Raises:
         InvalidInput: as for `Policy.observe`; nothing is changed then.
@@ -69,11 +76,13 @@ def revise(
         parts, problem = policy._assembly, policy.problem
         new = _observation(problem, decision, outcomes)
         if isinstance(before, str):
-            old = _expiry(problem, decision) if before == "expired" else None
+            old = _expiry(problem, decision, fallback) if before == "expired" else None
         else:
             old = _observation(problem, decision, before)
         can, d = parts.can, decision
         seen = np.asarray(new.seen if old is None else new.seen & ~old.seen)
+        for earlier in taught or ():
+            seen = seen & ~_observation(problem, decision, earlier).seen
         if old is None:
             books.commit(d.plays, d.counted, d.groups, d.known, problem.certain, 1.0, state.books)
             for i, limit in can.returning:
@@ -87,7 +96,7 @@ def revise(
         for i, goal in can.reversing:
             goal.on_outcome(state.goals[i], d, d.counted, _rows(goal, d, new))
         parts.payable.tell(state)
-        if teaches and seen.any():
+        if taught is not None and seen.any():
             parts.settlement.zeros.tell(state.model, d.plays, seen)
             policy.model.update(state.model, d.features, new.learned, seen, d.prices)
 
@@ -122,9 +131,15 @@ def _observation(problem: Problem, d: Decision, outcomes: Outcomes) -> _Entry:
     return _Entry(learned, known, missing, exposed, seen)
 
 
-def _expiry(problem: Problem, d: Decision) -> _Entry:
+def expire(policy: Policy, state: PolicyState, decision: Decision, fallback: Floats | None) -> None:
+    """Settle a decision as `Policy.expire` does, by the fallbacks of another policy, `(M+B)`, unless they are None."""
+    with policy._guard_of(state):
+        policy._assembly.settlement.expire(state, decision, fallback)
+
+
+def _expiry(problem: Problem, d: Decision, fallback: Floats | None) -> _Entry:
     """The entry of a decision without outcomes, as `Settlement.expire` makes it."""
-    of_problem = problem.sure, len(problem.noisy), problem.fallback, problem.free
+    of_problem = problem.sure, len(problem.noisy), entries.fallbacks(problem.fallback, fallback), problem.free
     _, learned, known, missing = entries.at_expiry(d.plays, d.counted, d.known, *of_problem)
     return _Entry(learned, known, missing, checks.EVERY_PLAY, np.zeros(learned.shape, bool))
 

@@ -370,6 +370,11 @@ def at_expiry(
     return _any(counted), learned, z, missing
 
 
+def fallbacks(own: Floats, then: Floats | None) -> Floats:
+    """Return the fallbacks of an expiry, `(M+B)`: those of its time, or where none was stated a policy's own."""
+    return own if then is None else np.where(np.isnan(then), own, then)
+
+
 def widen(decision: Decision, features: int) -> Decision:
     """Return a decision with the features of actions that were appended since it was made, which are 0."""
     if not isinstance(decision, Decision) or decision.features.shape[-1] >= features:

@@ -152,14 +152,15 @@ class Settlement:
         lesson = ROUND if part is None else ROUND._replace(share=part.share)
         self.model.update(state.model, decision.features, learned, seen, decision.prices, lesson)
 
-    def expire(self, state: PolicyState, decision: Decision) -> None:
-        """Settle a decision without outcomes; see `Policy.expire`."""
+    def expire(self, state: PolicyState, decision: Decision, fallback: Floats | None = None) -> None:
+        """Settle a decision without outcomes, by fallbacks other than the problem's if given; see `Policy.expire`."""
         problem, d = self.problem, (decision := entries.widen(decision, self.model.n_features))
         checks.decision(d, len(state.t), problem.n_plays, self.model.n_features, problem)
         part = self._part(state, d, None) if len(state.receipts.split) else None
         plays = d.plays if part is None else part.decision.plays
+        by = entries.fallbacks(problem.fallback, fallback)
         counts, learned, known, missing = entries.at_expiry(
-            plays, d.counted, d.known, problem.sure, len(problem.noisy), problem.fallback, problem.free
+            plays, d.counted, d.known, problem.sure, len(problem.noisy), by, problem.free
         )
         if not counts and _never_entered(d):
             return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from operator import itemgetter
-from struct import Struct
+from struct import pack_into
 from typing import Any
 
 import numpy as np
@@ -89,13 +89,13 @@ class Coding:
             if place is None:
                 return None
             row[place] = 1.0  # the intercept's place, in which it is 1, for the first level
-        read, packed, places, low, high, length = self._ranges
+        read, form, places, low, high, length = self._ranges
         given = read(values)
         if not _PLAIN.issuperset(map(type, given)):
             return None
         numbers: Any = np.empty(len(given))
         try:
-            packed.pack_into(numbers, 0, *given)  # in a third of the time that `np.array` takes
+            pack_into(form, numbers, 0, *given)  # in a third of the time that `np.array` takes
         except OverflowError:
             return None
         outside = _scale(numbers, places, low, high, length, row)
@@ -117,12 +117,12 @@ class Coding:
         return {i: f for i, f in found.items() if max(abs(f.low), abs(f.high)) < EXACT}
 
     @cached_property
-    def _ranges(self) -> tuple[Callable[[Any], tuple[Any, ...]], Struct, Ints, Floats, Floats, Floats]:
-        """What reads the numbers, and packs them; their places, ends, and the lengths of their ranges, `(k)`."""
+    def _ranges(self) -> tuple[Callable[[Any], tuple[Any, ...]], str, Ints, Floats, Floats, Floats]:
+        """What reads the numbers; their form in memory; their places, ends, and the lengths of their ranges, `(k)`."""
         places = np.array([self._firsts[i] for i in self._numeric], np.int64)
         low, high = np.array([(f.low, f.high) for f in self._numeric.values()], float).reshape(-1, 2).T.copy()
         read = items(list(self._numeric)) if self._levels else tuple  # of all values
-        return read, Struct(f"{len(places)}d"), places, low, high, high - low
+        return read, f"{len(places)}d", places, low, high, high - low
 
     @cached_property
     def _levels(self) -> list[tuple[int, dict[str, int]]]:

@@ -21,10 +21,10 @@ PAID = "letter", "call"
 WORST, PATIENCE = 4.0, 20
 
 
-def policy(fees, prices, dollars=60.0, high=WORST, recipe=eh.pgd):
+def policy(fees, prices, dollars=60.0, high=WORST, recipe=eh.pgd, fallback=1.0):
     outcomes = (
         eh.Outcome("answer", free=("none",), fallback=0.0),
-        eh.Outcome("dollars", high=high, free=("none",), fallback=1.0, times="price"),
+        eh.Outcome("dollars", high=high, free=("none",), fallback=fallback, times="price"),
         *(eh.Outcome(name, known=dict(zip(PAID, z, strict=True))) for name, z in (("price", prices), ("fee", fees))),
     )
     totals = eh.Budget("dollars", total=dollars, hard=True), eh.Budget("fee", total=25.0, hard=True)
@@ -39,6 +39,7 @@ class Life:
         self.folder, self.random, self.on_expiry, self.recipe, self.now = folder, Random(seed), on_expiry, recipe, 0
         self.store = MemoryStore(lambda: self.now * 10**6)
         self.fees, self.prices, self.dollars, self.refused = (0.5, 0.9), (1.0, 1.5), 60.0, ()
+        self.fallback = 1.0
         self.policies, self.lines = [policy(self.fees, self.prices, recipe=recipe)], {}
         self.open()
 
@@ -80,16 +81,20 @@ class Life:
         self.now += self.random.randint(1, 4)
         for line in self.lines.values():
             if line.state == "waits" and line.due <= self.now:
-                line.state = self.on_expiry
+                line.state, line.dollars = self.on_expiry, self.fallback * line.paid
 
     def switch(self):
-        if self.random.random() < 0.5:
+        draw = self.random.random()
+        if draw < 0.3 and self.on_expiry == "fallback" and self.campaign._worker.fold.is_whole:
+            self.fallback = self.random.choice([0.0, 0.5, 3.0])
+        elif draw < 0.6:
             self.dollars = self.random.choice([50.0, 60.0, 70.0])
         else:
             scale = self.random.choice([0.2, 0.5, 2.0])
             self.fees = tuple(min(max(z * scale, 0.05), 1.5) for z in self.fees)
             self.prices = tuple(self.random.choice([0.5, 1.0, 2.0]) for _ in PAID)
-        self.policies.append(policy(self.fees, self.prices, self.dollars, recipe=self.recipe))
+        stated = self.fees, self.prices, self.dollars
+        self.policies.append(policy(*stated, recipe=self.recipe, fallback=self.fallback))
         self.campaign.switch(self.policies[-1])
 
     def erase(self):
@@ -111,7 +116,7 @@ class Life:
     def sums(self):
         """What is spent and held of the dollars, and spent of the fees."""
         lines = self.lines.values()
-        spent = sum(z.price * (z.dollars if z.state.startswith("observed") else z.state == "fallback") for z in lines)
+        spent = sum(z.price * z.dollars for z in lines if z.state.startswith(("observed", "fallback")))
         held = sum(WORST * z.price for z in lines if z.state in ("waits", "hold"))
         return spent, held, sum(z.fee for z in lines if not z.state.startswith(("cancelled", "release")))
 
@@ -133,7 +138,7 @@ def lived(seed, folder, on_expiry="hold", also="restart", recipe=eh.pgd, steps=2
     life.open()
     same_fold(before, life.campaign)
     tally.update()
-    assert tally.spent("fee")[-1] == pytest.approx(life.sums()[2])
+    assert (tally.spent("dollars")[-1], tally.spent("fee")[-1]) == pytest.approx(life.sums()[::2])
     assert eh.live.audit(Place(life.store, folder), "post", life.policies).clean
     return life
 
@@ -145,6 +150,23 @@ KINDS = ("hold", "restart", False), ("fallback", "erase", BOOKS), ("release", "s
 def test_budgets_count_the_amounts_of_each_decision_whatever_later_policies_declare(on_expiry, also, how, tmp_path):
     life = lived(2, tmp_path, on_expiry, also, steps=55)
     assert how in {z.adopts for z in switches(life.store, "post")}
+
+
+def test_a_late_outcome_replaces_the_fallback_of_the_policy_that_ran_when_its_decision_expired(tmp_path):
+    life = Life(1, "fallback", eh.pgd, tmp_path)
+    for _ in range(12):
+        life.decide()
+    for life.fallback in (3.0, 0.5):  # a switch enters what expired before it
+        life.now += PATIENCE
+        life.policies.append(policy(life.fees, life.prices, fallback=life.fallback))
+        life.campaign.switch(life.policies[-1])
+    n, tally = sum(line.paid * line.price for line in life.lines.values()), Tally(life.campaign)
+    tally.update()
+    assert life.campaign.status().accounts["dollars"].spent == pytest.approx(n) == tally.spent("dollars")[-1]
+    for ref, line in life.lines.items():
+        life.campaign.observe(ref, {"answer": 0, "dollars": 2.0 * line.paid})
+    assert life.campaign.status().accounts["dollars"].spent == pytest.approx(2.0 * n)
+    assert eh.live.audit(life.store, "post", life.policies).clean
 
 
 FILE = """\
@@ -163,7 +185,7 @@ outcomes.cents = { known = { a = 1, b = 2 }, column = { b = "postage" } }
 def test_a_file_with_another_amount_counts_it_from_then_on_in_logs_of_earlier_versions_too(old, monkeypatch, tmp_path):
     """Those do not state declared amounts beside the problem file."""
     for module in (first_event, switch) if old else ():
-        monkeypatch.setattr(module, "declared", lambda policy: {})
+        monkeypatch.setattr(module, "stated", lambda policy: {})
     store, file, spent = MemoryStore(), tmp_path / "post.toml", 0.0
     for amount in (1, 0.25, 3):
         file.write_text(FILE.replace("a = 1", f"a = {amount}"))
@@ -185,7 +207,11 @@ def test_ranges_are_not_narrower_while_a_budget_holds_what_decisions_may_use_by_
     with pytest.raises(Conflict, match="budget 'dollars' holds what waiting decisions may use by wider ranges"):
         campaign.switch(less)
     for one in said:
-        campaign.observe(one.id, {"answer": 0, "dollars": float(one.action != "none")})
+        campaign.observe(one.id, {"answer": 0, "dollars": 3.0 * (one.action != "none")})
+    with pytest.raises(Conflict, match=r"does not allow what the log has: event \d+: outcome 'dollars'.*, got 3"):
+        campaign.switch(less)
+    for one in said:
+        campaign.observe(one.id, {"answer": 0, "dollars": float(one.action != "none")}, revise=True)
     campaign.switch(less)
     assert campaign.status().accounts["dollars"].spent == sum(one.action != "none" for one in said)
 

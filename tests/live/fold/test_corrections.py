@@ -50,6 +50,23 @@ def lived(campaign, count, first=0):
     return found
 
 
+@pytest.mark.parametrize("mark", [False, True])
+def test_an_outcome_that_is_taken_back_and_given_again_is_learned_once(mark):
+    ridge, answers, models = eh.BayesianRidge(n_features=3 * SHOP.n_features), (1, None, 1, None, 1), []
+    policy = eh.resolving(SHOP, eh.Stacked((ridge, ridge)), warmup=4)
+    for given in (answers[:1], answers):
+        campaign = opened(store := MemoryStore(), policy, on_expiry="hold")
+        said = next(z for i in range(9) if (z := campaign.decide({"age": 30}, key=f"{i}")).action != "none")
+        for i, answer in enumerate(given):
+            campaign.observe(said.id, {"answer": answer, "cents": 3}, revise=True)
+            if mark and i == 1:
+                assert campaign.relearn()  # after which the model has not learned the answer
+        models.append(campaign._worker.fold.state.model)
+        store._kept.clear()
+        same_fold(campaign, opened(store, policy, on_expiry="hold"))
+    alike(*models)
+
+
 def revised(campaign, number, cents=1):
     return campaign.observe(number, {"answer": 1, "cents": cents}, revise=True)
 

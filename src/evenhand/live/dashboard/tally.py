@@ -22,7 +22,7 @@ from evenhand.live.dashboard.tally_snapshots import BrokenTally, dump, restore
 from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.fold.cases import Declares, RangeEncoder
 from evenhand.live.fold.fold import StaleFold
-from evenhand.live.fold.phases import Phases, Switched
+from evenhand.live.fold.phases import Phases, Switched, mark_in
 from evenhand.live.log.events import Busy, Event, read
 from evenhand.live.log.ids import Ids, Restored
 from evenhand.live.log.life import LIFE, Life, OnExpiry, fate_of
@@ -53,8 +53,8 @@ class _Open:
 _OBJECTS = (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event, Ids, Restored)
 _CLASSES: dict[str, type] = {kind.__name__: kind for kind in _OBJECTS}
 # All else is kept.
-# All else is kept.
 _DERIVED = {"_campaign", "_lock", "_policy", "_phases", "_ranged", "_ranges", "_mark", "_own", "_kept", "_end", "uses"}
+_DERIVED.add("_begun")
 
 
 class Tally:
@@ -200,6 +200,8 @@ class Tally:
         ranges = policy.problem.features, {**encoder.to_dict(), "file": None}
         self._own, self._kept = policy.fingerprint(), 0
         self._mark = f"tally {self._own}"
+        begun = self._campaign.store.scan(self._campaign.name, kinds=("opened", "switched"))
+        self._begun = [(e.seq, mark_in(e)) for e in begun]
         if self._policy is None or not uses.counts_like(self.uses) or ranges != self._ranges:
             self._restart(uses)
             self._ranges = ranges
@@ -375,7 +377,9 @@ class Tally:
     def _expired(self, event: Event, one: _Open) -> Floats:
         """Note the fate of an expired decision, and return its increments."""
         one.fate = fate_of(event, self._campaign.terms.on_expiry)
-        return self.uses.expired(one.plays, one.known, one.fate)
+        campaign, ran = self._campaign, [mark for seq, mark in self._begun if seq < event.seq][-1]
+        by = None if ran == self._own else self._phases.stated(campaign.store, campaign.name, ran).fallback
+        return self.uses.expired(one.plays, one.known, one.fate, by)
 
     def _rebuild(self, event: Event, ref: int) -> _Open:
         """Rebuild the state of a decision before an event from the log."""
@@ -396,7 +400,7 @@ class Tally:
         campaign, present = self._campaign, self._campaign.policy.problem.declared
         plays, forced, encoder = body["a"], bool(body["f"]), campaign.encoder
         if body["by"] != self._own:
-            declared = self._phases.declared(campaign.store, campaign.name, body["by"])
+            declared = self._phases.stated(campaign.store, campaign.name, body["by"]).declared
             if declared is not None and not np.array_equal(declared, present[: len(declared)]):
                 body = with_known(body, declared)
         if "k" in body:

@@ -146,15 +146,19 @@ class Uses:
         )
         return self._settled(plays, known, learned, z, missing, exposed)
 
-    def expired(self, plays: Sequence[int], known: Floats, fate: OnExpiry) -> Floats:
-        """Return the increments of a decision that expired, by the fate of the reserved amounts."""
+    def expired(self, plays: Sequence[int], known: Floats, fate: OnExpiry, fallback: Floats | None) -> Floats:
+        """Return the increments of a decision that expired, by the fate of the reserved amounts.
+
+        And by fallbacks other than the problem's if they are given, `(M+B)`.
+        """
         if fate == "hold":
             return self.decided(plays, known)
         if fate == "release":
             return self.none()
         problem, played = self._problem, np.array([plays])
+        by = entries.fallbacks(problem.fallback, fallback)
         _, learned, z, missing = entries.at_expiry(
-            played, _ONCE, known[None], problem.sure, len(problem.noisy), problem.fallback, problem.free
+            played, _ONCE, known[None], problem.sure, len(problem.noisy), by, problem.free
         )
         return self._settled(plays, known, learned, z, missing, checks.EVERY_PLAY)
 

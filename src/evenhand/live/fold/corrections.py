@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from evenhand.core.errors import CannotSave
+from evenhand.core.errors import CannotSave, InvalidInput
 from evenhand.live.fold.fold import Fold, StaleFold, Survey
 from evenhand.live.fold.lessons import Lessons, go_on, lessons
 from evenhand.live.fold.loader import COMING, Loader, fits
 from evenhand.live.fold.phases import BOOKS, Phase
-from evenhand.live.log.events import Busy, Event, encode
+from evenhand.live.log.events import Busy, Conflict, Damaged, Event, encode
 from evenhand.live.log.store import Transaction
 from evenhand.policy.books import ARRIVED
 
@@ -163,7 +163,7 @@ class SwitchFold:
         with suppress(StaleFold):  # somebody was erased meanwhile: the switch will be refused
             if self.fold is None:
                 self.fold = self._begin()
-            self.fold.fold(folding.store.scan(folding.name, self.fold.seq))
+            self._read(folding.store.scan(folding.name, self.fold.seq))
             if self.fold.seq - self._kept > NEAR:
                 with suppress(Busy, CannotSave):
                     folding.keep(self.fold, ahead=True)
@@ -176,11 +176,25 @@ class SwitchFold:
     def close(self, log: Transaction, body: dict[str, Any], fold: Fold) -> tuple[Fold, Loader]:
         """Fold the rest, append the event, and return the fold and the folding from there on."""
         assert self.fold is not None
-        self.fold.fold(log.tail(self.fold.seq))
+        self._read(log.tail(self.fold.seq))
         event = log.append("switched", encode(body | {"known": self.known}))
         self.fold.base = event.seq
         self.fold.apply(event)
         return self.fold, replace(self._folding, base=event)
+
+    def _read(self, events: Iterable[Event]) -> None:
+        """Fold events.
+
+        Raises:
+            Conflict: the policy does not allow one, such as an outcome out of a narrower range.
+        """
+        assert self.fold is not None
+        try:
+            self.fold.fold(events)
+        except Damaged as error:  # under the present policy it is not
+            if not isinstance(error.__cause__, InvalidInput):
+                raise
+            raise Conflict(f"the policy does not allow what the log has: {error}") from error
 
     def _begin(self) -> Fold:
         folding, found = self._folding, self._folding.survey(())

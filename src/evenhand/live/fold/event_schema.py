@@ -61,6 +61,10 @@ def _known(value: object) -> bool:
     return value is None or _number(value)
 
 
+def _maybe(value: object) -> bool:
+    return isinstance(value, list) and all(map(_known, value))
+
+
 def _case(value: object) -> bool:
     return isinstance(value, dict) and not any(isinstance(z, list | dict) for z in value.values())
 
@@ -93,7 +97,7 @@ _OWN: Mapping[Kind, Mapping[str, _Form]] = {  # of the personal part
     "decided": {"case": _case, **dict.fromkeys("swqc", _numbers)},
     "erased": {"state": _text},
 }
-_MAY: Mapping[str, _Form] = {**_LIFE, **_SAID, "declared": _numbers}
+_MAY: Mapping[str, _Form] = {**_LIFE, **_SAID, "declared": _numbers, "fallback": _maybe}
 
 
 def fault(event: Event) -> str | None:

@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.goals.base import Accounts
 from evenhand.live.fold.cases import Encoder
 from evenhand.live.fold.fold import window_of
-from evenhand.live.fold.phases import declared
+from evenhand.live.fold.phases import stated
 from evenhand.live.log.events import Conflict, Event, read
 from evenhand.live.log.life import OnExpiry
 from evenhand.live.log.store import Readable
@@ -56,7 +56,7 @@ def first_body(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]
         **asdict(terms),
         "name": policy.name,
         "actions": list(policy.problem.actions),
-        **declared(policy),
+        **stated(policy),
         "encoding": encoder.to_dict(),
         "versions": here(),
     }

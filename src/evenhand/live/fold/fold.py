@@ -14,14 +14,14 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
 from evenhand.live.fold.backlog import Backlog
 from evenhand.live.fold.cases import Encoder, context_of
-from evenhand.live.fold.phases import Phase, adopts, adopts_books, mark_in
+from evenhand.live.fold.phases import Phase, Stated, adopts, adopts_books, mark_in
 from evenhand.live.log.events import KINDS, Conflict, Damaged, Event, encode, is_erased, read
 from evenhand.live.log.ids import Ids
 from evenhand.live.log.life import Life, OnExpiry, fate_of
 from evenhand.live.log.packing import decode_closed, foreign, unpack, with_known
 from evenhand.policy.adoption import carries, widens
 from evenhand.policy.after_horizon import decide_late
-from evenhand.policy.corrections import Settled, revise
+from evenhand.policy.corrections import Settled, expire, revise
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.status import Status
@@ -53,12 +53,15 @@ class Earlier(NamedTuple):
     decided: Event
     settled: Event | None  # the last outcome before the correction, or its cancellation; None if there was none
     expired: Event | None  # its expiry, None if there was none
+    outcomes: Sequence[Event]  # all before the correction
 
     @staticmethod
     def of(decided: Event, about: Iterable[Event]) -> Earlier:
         """Return the events that a correction replaces, from those about a decision in order."""
-        last = {event.kind == "expired": event for event in about}
-        return Earlier(decided, last.get(False), last.get(True))
+        found = list(about)
+        last = {event.kind == "expired": event for event in found}
+        outcomes = [event for event in found if event.kind in ("observed", "revised")]
+        return Earlier(decided, last.get(False), last.get(True), outcomes)
 
 
 class Mark(NamedTuple):
@@ -96,8 +99,8 @@ class Fold:
             the event of its expiry states another. It stays reserved until an outcome arrives, is settled with the
             outcomes' `fallback`, or is released.
         about: returns a committed decision and the events about it.
-        declared: returns the known outcomes by action that the policy of a fingerprint declared, which decisions have
-            that state none of their own; None if nothing tells them.
+        stated: returns the amounts of the policy of a fingerprint: decisions keep the known outcomes that it declared.
+        fallback: returns the fallbacks of the policy that ran at an event, None if nothing tells them.
         go_on: returns the state with which a policy goes on with the books at an event, and what waits then.
         corrected: by decision, the outcome that replaces an earlier one, as of event `known`.
         known: the last event that `corrected` takes into account.
@@ -110,7 +113,8 @@ class Fold:
     seed: int
     on_expiry: OnExpiry
     about: Callable[[int], Sequence[Event]]
-    declared: Callable[[str], Floats | None]
+    stated: Callable[[str], Stated]
+    fallback: Callable[[int], Floats | None]
     go_on: Callable[[Fold, Event, Phase], tuple[PolicyState, Backlog]]
     corrected: Mapping[int, Any] = field(default_factory=dict)
     known: int = 0
@@ -223,7 +227,7 @@ class Fold:
         if not carries(phase.policy, self.policy) and not widens(phase.policy, self.policy):
             # What expired waits only as its later outcome is known; when the campaign was switched, it was settled.
             for ref in [ref for ref in self.pending if self.pending.fate(ref)]:
-                self._settle(ref)
+                self._settle(ref, self.fallback(next(e.seq for e in self.about(ref) if e.kind == "expired")))
         self.state = phase.policy.adopt(self.state, of=self.policy)
         self.phase, self.began = phase, event.seq
 
@@ -279,7 +283,7 @@ class Fold:
         if body["by"] == self.mark:
             decision = unpack(body, context, self.policy, self.state.t)
         else:
-            decision = foreign(with_known(body, self.declared(body["by"])), context, self.policy, self.state)
+            decision = foreign(with_known(body, self.stated(body["by"]).declared), context, self.policy, self.state)
         return NewDecision(context, decision, body["due"], body.get("unit"))
 
     def _added(self, event: Event, made: object) -> None:
@@ -302,24 +306,28 @@ class Fold:
 
     def _correct(self, event: Event, ref: int, made: Earlier | None) -> None:
         """Replace the outcome of a decision that was settled, where that depends on no other event."""
-        decided, settled, expired = made or self._earlier(event, ref)
+        decided, settled, expired, outcomes = made or self._earlier(event, ref)
         _refuse_erased(decided)
         body = read(decided)
         own = body["by"] == self.mark
-        if not own:
-            body = with_known(body, self.declared(body["by"])) | {"c": []}  # what another one carried says nothing here
+        if not own:  # what another one carried says nothing here
+            body = with_known(body, self.stated(body["by"]).declared) | {"c": []}
         context = context_of(self.encoder, self.policy.problem.clock, body, decided.at)
         decision = decode_closed(body, context, self.policy, self.state.t)
         before: Settled
+        fallback = None
         if settled is not None:
             before = read(settled)["y"]
         else:
             assert expired is not None  # it does not wait, and has no outcome
+            fallback = None if expired.seq > self.base else self.fallback(expired.seq)  # who adopts has the same
             before = "expired" if fate_of(expired, self.on_expiry) == "fallback" else "cancelled"
         outcome = read(event)["y"]
         if event.seq <= self.known:  # which was settled at a switch, though this is known
             outcome = self.corrected.get(ref, outcome)
-        revise(self.policy, self.state, decision, before, outcome, own)
+        first = max(sum(e.seq <= self.known for e in outcomes) - 1, 0)  # a mark put the last one in place of the others
+        taught = [read(e)["y"] for e in outcomes[first:]] if own else None
+        revise(self.policy, self.state, decision, before, outcome, taught, fallback)
         if event.seq > self.known and ref > self.erased:
             self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
 
@@ -339,13 +347,13 @@ class Fold:
         fate = fate_of(event, self.on_expiry)
         self.pending.expire(ref, fate)
         if fate != "hold" and ref not in self.corrected:
-            self._settle(ref)
+            self._settle(ref, None if self.runs == self.mark else self.stated(self.runs).fallback)
 
-    def _settle(self, ref: int) -> None:
-        """Settle a decision that expired, unless the reserved amounts stay held."""
+    def _settle(self, ref: int, fallback: Floats | None) -> None:
+        """Settle a decision that expired, unless the reserved amounts stay held, by fallbacks of its time."""
         fate = self.pending.fate(ref)
         if fate == "fallback":
-            self.policy.expire(self.state, self.pending.pop(ref, self._names))
+            expire(self.policy, self.state, self.pending.pop(ref, self._names), fallback)
         elif fate == "release":
             self.policy.cancel(self.state, self.pending.pop(ref, self._names))
 

@@ -227,7 +227,8 @@ class Loader:
             seed=terms.seed,
             on_expiry=terms.on_expiry,
             about=partial(self.store.about, self.name),
-            declared=partial(self.phases.declared, self.store, self.name),
+            stated=partial(self.phases.stated, self.store, self.name),
+            fallback=partial(self.phases.fallback, self.store, self.name),
             go_on=self._go_on,
         )
 

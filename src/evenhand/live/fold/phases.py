@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,6 +96,13 @@ class Phase:
         return self.policy.fingerprint()
 
 
+class Stated(NamedTuple):
+    """The amounts of the policy that an event begins, None where nothing tells them."""
+
+    declared: Floats | None = None  # known outcomes by action, which decisions have that state none of their own, (A,L)
+    fallback: Floats | None = None  # by which decisions were settled that expired while it ran, (M+B)
+
+
 class Phases:
     """Finds the policy that begins with an event.
 
@@ -106,7 +114,7 @@ class Phases:
     def __init__(self, given: Iterable[Phase], rebuild: Callable[[Event], Phase | None] | None = None) -> None:
         self._given = {phase.mark: phase for phase in given}
         self._rebuild, self._rebuilt = rebuild or phase_of, dict[int, Phase | None]()
-        self._declared = dict[str, Floats | None]()
+        self._stated = dict[str, Stated]()
 
     def give(self, phase: Phase) -> None:
         """Add a policy."""
@@ -124,22 +132,27 @@ class Phases:
             self._rebuilt[event.seq] = self._rebuild(event)
         return self._rebuilt[event.seq]
 
-    def declared(self, store: Readable, campaign: str, mark: str) -> Floats | None:
-        """Return the known outcomes by action that the policy of a fingerprint declared, None if nothing tells them.
+    def stated(self, store: Readable, campaign: str, mark: str) -> Stated:
+        """Return the amounts of the policy of a fingerprint.
 
         The event that began it states them. Where an earlier version wrote that, they are those of the policy.
         """
-        if mark not in self._declared:
+        if mark not in self._stated:
             for event in store.scan(campaign, kinds=("opened", "switched")):
                 if mark_in(event) == mark:
-                    self._declared[mark] = self._declared_at(event)
-        return self._declared.get(mark)
+                    self._stated[mark] = self._stated_at(event)
+        return self._stated.get(mark, Stated())
 
-    def _declared_at(self, event: Event) -> Floats | None:
-        if (stated := read(event).get("declared")) is not None:
-            return np.array(stated, float)
-        phase = self.of(event)
-        return None if phase is None else phase.policy.problem.declared
+    def fallback(self, store: Readable, campaign: str, seq: int) -> Floats | None:
+        """Return the fallbacks of the policy that ran at an event, None if nothing tells them."""
+        begun = takewhile(lambda event: event.seq < seq, store.scan(campaign, kinds=("opened", "switched")))
+        return self.stated(store, campaign, [mark_in(event) for event in begun][-1]).fallback
+
+    def _stated_at(self, event: Event) -> Stated:
+        body, phase = read(event), self.of(event)
+        own = Stated() if phase is None else Stated(phase.policy.problem.declared, phase.policy.problem.fallback)
+        each = (np.array(body[z], float) if z in body else getattr(own, z) for z in Stated._fields)  # None becomes NaN
+        return Stated(*each)
 
 
 def phase_of(event: Event) -> Phase | None:
@@ -154,9 +167,11 @@ def phase_of(event: Event) -> Phase | None:
     return found if found.mark == mark_in(event) else None
 
 
-def declared(policy: Policy) -> dict[str, Any]:
-    """Return the known outcomes by action that a policy declares, for the body of the event that begins it."""
-    return {"declared": policy.problem.declared.tolist()} if policy.problem.known else {}
+def stated(policy: Policy) -> dict[str, Any]:
+    """Return the amounts of a policy, for the body of the event that begins it."""
+    problem = policy.problem
+    known = {"declared": problem.declared.tolist()} if problem.known else {}
+    return known | {"fallback": [None if z != z else z for z in problem.fallback.tolist()]}
 
 
 def mark_in(event: Event) -> str:
@@ -226,5 +241,5 @@ def same_contexts(old: Phase, new: Phase) -> bool:
         (p.problem.features, p.problem.actions, p.problem.described, p.model.n_features, by_action(p.model))
         for p in (before, now)
     ]
-    same = of_problem[0] == of_problem[1] and declared(before) == declared(now)
+    same = of_problem[0] == of_problem[1] and np.array_equal(before.problem.declared, now.problem.declared)
     return same and same_features(old.encoder, new.encoder)

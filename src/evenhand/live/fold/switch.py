@@ -18,7 +18,7 @@ from evenhand.live.fold.fold import Fold
 from evenhand.live.fold.lease import lease_of
 from evenhand.live.fold.limits import refuse_narrow_ranges
 from evenhand.live.fold.loader import Loader
-from evenhand.live.fold.phases import BOOKS, Phase, declared, mark_in, phase_of, same_features, signature
+from evenhand.live.fold.phases import BOOKS, Phase, mark_in, phase_of, same_features, signature, stated
 from evenhand.live.log.events import Conflict, Event, encode, read
 from evenhand.live.log.store import Transaction
 from evenhand.policy.adoption import widens
@@ -109,7 +109,7 @@ class Switch:
         """Return the body of the event, except whether the policy adopts the state."""
         policy, old = self.phase.policy, now.policy
         body = {"mark": self.phase.mark, "name": policy.name, "encoding": self.phase.encoder.to_dict()}
-        body |= declared(policy)
+        body |= stated(policy)
         body |= {"actions": list(policy.problem.actions)} if policy.problem.actions != old.problem.actions else {}
         return body | {name: text for name, text in (("by", self.by), ("why", self.why)) if text is not None}
 
