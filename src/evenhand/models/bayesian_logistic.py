@@ -26,6 +26,7 @@ from evenhand.models._shared import (
     without_data,
 )
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
+from evenhand.models.links import logistic_curvature
 from evenhand.models.observations import Arrays, Past, fold_older, keeps_all, lacks_room, latest, no_past, older
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import (
@@ -351,16 +352,6 @@ def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> Non
                         inverse[row, i, j] = 0.0
 
 
-@kernel
-def _curvature(theta: Floats, z: Floats) -> Floats:
-    """p (1 - p) of some cases, `(A,n),(A,n)->(A)`."""
-    found = np.empty(len(z))
-    for row in range(len(z)):
-        center = sigmoid(dot(z[row], theta[row]))
-        found[row] = center * (1.0 - center)
-    return found
-
-
 class _BayesianLogisticView(NamedTuple):
     known: Estimates
     rounds: Floats
@@ -482,7 +473,7 @@ class BayesianLogistic(WithoutLuck):
         return Worth(*_value(s.theta, s.inverse, s.total, *books, scale, s.spread.item(), s.ends, x, w))
 
     def gains(self, state: BayesianLogisticState, x: Floats) -> Iterator[Gain]:
-        yield Gain(state, x, partial(_curvature, state.theta), state.spread.item())
+        yield Gain(state, x, partial(logistic_curvature, state.theta), state.spread.item())
 
     def contributions(self, state: BayesianLogisticState, x: Floats, w: Floats) -> Floats:
         return logistic_parts(state.theta, x, w)

@@ -185,3 +185,13 @@ def check_range(name: str, link: str, low: Floats, high: Floats) -> None:
         check_binary(name, low, high)
     if link == "exponential" and low[0] < 0.0:
         raise InvalidInput(name, "an outcome of at least 0, for the exponential link", (float(low[0]), float(high[0])))
+
+
+@kernel
+def logistic_curvature(theta: Floats, z: Floats) -> Floats:
+    """Compute p (1 - p) of some cases, of the logistic link, `(A,n),(A,n)->(A)`."""
+    found = np.empty(len(z))
+    for row in range(len(z)):
+        center = sigmoid(dot(z[row], theta[row]))
+        found[row] = center * (1.0 - center)
+    return found
