@@ -52,7 +52,7 @@ def test_the_time_is_told_for_the_run_that_was_timed():
 def test_the_demo_writes_into_a_folder_of_its_own_unless_one_is_stated(monkeypatch, capsys):
     asked = []
 
-    def ran(experiment, *, out, resume):
+    def ran(experiment, *, out, resume, log):
         asked.append(str(out))
         return results({"resolving": 0.0})
 

@@ -83,6 +83,7 @@ class OwnParts(WithoutLuck, Wraps):
         shared: the numbers (1, d_a) of each action, `(A,q)`.
         own: the spread of own parts, in units of that of shared ones.
 
+    >>> from evenhand.problem import Numeric
     >>> table = Actions({"small": {"size": 1}, "large": {"size": 3}}, features=(Numeric("size", 0, 4),))
     >>> model = OwnParts.of(table, numbers=1)
     >>> state, price, luck = model.start(1, np.zeros(1), np.ones(1), 100), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
@@ -100,6 +101,7 @@ class OwnParts(WithoutLuck, Wraps):
     def of(table: Actions, numbers: int, n_outcomes: int = 1) -> OwnParts:
         """Make a linear model of the actions of a table, for cases of so many numbers.
 
+        >>> from evenhand.problem import Numeric
         >>> OwnParts.of(Actions({"a": {"size": 1}}, features=(Numeric("size", 0, 4),)), numbers=5).inner.packed
         Packed(columns=15, pairs=15)
         """

@@ -21,8 +21,9 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.after_horizon import decide_late
 from tests.live.http_campaign import serving
 from tests.live.schedules import Schedule, plain, same_fold
-from tests.live.worker.test_life import ANNA, SECOND, Clock
+from tests.live.worker.test_life import ANNA, SECOND
 from tests.policy.test_after_horizon import SHOP
+from tests.polling import Clock
 from tests.rows import for_each
 
 WORST = {"cents": 9.0, "calls": 1.0}
@@ -85,7 +86,7 @@ def spending(campaign):
 
 @pytest.mark.parametrize("policy", [PLANNED, PRICED], ids=["planned", "priced"])
 def test_300_decisions_after_the_horizon_spend_what_is_left_and_are_recomputed(policy):
-    clock = Clock()
+    clock = Clock(10**9)
     store = MemoryStore(clock)
     team = [going_on(store, policy), opened(store, policy)]
     lives(team, clock, SHOP.horizon + 150)
@@ -227,7 +228,7 @@ def test_a_late_decision_is_refused_where_a_command_that_knows_no_policy_let_the
 @for_each("seed", range(2))
 def test_switches_take_late_decisions_over(seed):
     """One adopts the state, one folds the log anew; a longer horizon has rounds that are not late."""
-    clock = Clock()
+    clock = Clock(10**9)
     store = MemoryStore(clock)
     one = going_on(store, seed=seed)
     lives([one], clock, SHOP.horizon + 30, seed=seed)
@@ -266,7 +267,7 @@ def test_a_late_decision_of_another_policy_has_the_prices_of_a_late_decision():
 
 
 def test_after_the_last_day_a_campaign_goes_on():
-    clock = Clock()
+    clock = Clock(10**9)
     budget = eh.Budget("cents", total=60, per="day", hard=True)
     shop = replace(SHOP, horizon=20, since="1970-01-01", until="1970-01-02T12:00", subject_to=(budget,))
     policy = eh.resolving(shop, eh.PerAction.of(shop))

@@ -127,6 +127,8 @@ class Tally:
 
     def _rare(self, event: Event) -> None:
         """Note an event about no decision."""
+        if event.kind in ("opened", "switched") and event.seq > max((seq for seq, _ in self._begun), default=0):
+            self._begun.append((event.seq, mark_in(event)))
         if event.kind in LIFE:
             self.life = self.life.apply(event)
             self.changes.appendleft(event)
