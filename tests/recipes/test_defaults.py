@@ -8,10 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from evenhand.choices import TopK
+from evenhand.choices import InverseGap, Rate, TopK
 from evenhand.environments import FixedContexts, MixedArms, MixedContexts
 from evenhand.experiments.lock_in import lock_in_share
 from evenhand.models import BayesianRidge
+from evenhand.objectives import Linear
 from evenhand.problem import Categorical, Outcome, Problem
 from evenhand.recipes import resolving, uniform
 from evenhand.run import simulate
@@ -46,11 +47,18 @@ def test_regret_is_small_and_nothing_locks_in(world, best, regret, deviation):
     assert np.isfinite(reward).all()
 
 
-@pytest.mark.parametrize(("sites", "rank"), [(7, 0), (8, 64)])
-def test_cases_of_many_hashed_values_have_directions_in_common(sites, rank):
-    features = tuple(Categorical(f"site {i}", hashed=64) for i in range(sites))
-    sale = Outcome("sale", high=4.0)
-    policy = resolving(Problem(actions=("a", "b"), features=features, outcomes=(sale,), maximize="sale", horizon=100))
-    assert type(policy.choice.then) is TopK
-    directions = policy.start().model.directions
+@pytest.mark.parametrize(("sites", "kind", "rank"), [(7, TopK, 0), (8, InverseGap, 64)])
+def test_cases_of_many_hashed_values_have_directions_in_common_and_draws_by_gaps(sites, kind, rank):
+    problem = Problem(
+        actions=("a", "b"),
+        features=tuple(Categorical(f"site {i}", hashed=64) for i in range(sites)),
+        outcomes=(Outcome("sale", high=4.0),),
+        maximize=Linear({"sale": 0.5}),
+        horizon=100,
+    )
+    policy = resolving(problem)
+    choice, directions = policy.choice.then, policy.start().model.directions
+    assert type(choice) is kind
     assert (directions.lower.shape[1] if directions else 0) == rank
+    if kind is InverseGap:
+        assert choice.rate == Rate(5.0 * 2 / 2.0, 0.5)  # two actions, and a play is worth 2 at most

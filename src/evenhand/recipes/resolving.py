@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.choices import Floored, HeldOut, Staged, TopK
+from evenhand.choices import Floored, HeldOut, InverseGap, Rate, Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -48,6 +48,22 @@ class LotteryRounds:
         return model
 
 
+_FEW = 8  # pairs of a packed row up to which bounds of actions differ soon enough
+
+
+def _default_choice(terms: Terms) -> Choice:
+    """Return the actions with the largest bounds, or draws by gaps where a case has the doubts of many columns.
+
+    Bounds of nearly all actions and cases are then at the end of their range for long: a plan that tells cases
+    apart by them saves its budgets until they differ.
+    """
+    problem = terms.problem
+    if problem.packed is None or problem.packed.pairs <= _FEW:
+        return TopK(problem.n_plays)
+    worth = terms.worth_at(terms.slope())
+    return InverseGap(Rate(5.0 * len(problem.actions) / worth, 0.5), problem.n_plays)
+
+
 @named(
     "X1",
     source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)",
@@ -86,7 +102,9 @@ def resolving(
             needed.
         model: any, for the learned outcomes; by default the one that `models.advised` names for the outcomes and
             features of the problem, which is Bayesian and has no constants to tune. `repr` of the policy says which.
-        choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
+        choice: of P actions, after the warm-up; `TopK(P)` by default, and InverseGap(Rate(5 A / w, 1/2)) where cases
+            have more than eight numbers in packed rows, with w what a play is worth at most; use `InverseGap` with
+            models without widths as well.
         contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
         holdout: the share of the rounds in which a lottery plays that values do not move, uniform or stated by a
@@ -128,6 +146,6 @@ def resolving(
         problem=problem,
         model=apart.evaluable(model),
         goals=(objective, *plan, *terms.limits(True), *apart.holdout_goals()),
-        choice=Staged(warmup, apart.wrap(TopK(problem.n_plays) if choice is None else choice)),
+        choice=Staged(warmup, apart.wrap(_default_choice(terms) if choice is None else choice)),
         name=name or "resolving",
     )
