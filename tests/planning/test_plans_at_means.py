@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import Fluid, Places, Solution, alike, largest, solve_fluid, solve_plain_first, spread
+from evenhand.planning.fluid import (
+    Fluid,
+    Places,
+    Solution,
+    alike,
+    largest,
+    n_rewards,
+    solve_fluid,
+    solve_plain_first,
+    spread,
+)
 
 GAIN = np.array([0.0, -1.0, -1.0])
 
@@ -70,6 +80,11 @@ def test_the_largest_use_is_that_of_any_candidate_of_the_kept_contexts():
     u = np.zeros((1, 3, 2, 3))
     u[0, 1, 0, 2], u[0, 0, 1, 1], u[0, 2, 1, 0] = -0.7, 0.2, 9.0
     np.testing.assert_array_equal(largest(u, np.array([2])), [[0.7, 0.2]])
+
+
+def test_best_rewards_that_differ_are_counted_within_rounding():
+    g = np.array([[0.5, 1.0], [1.0, -np.inf], [1.0 + 1e-12, 0.0], [0.2, 0.3], [0.3, 0.0], [-1.0, -2.0]])
+    assert [n_rewards(g[:k]) for k in range(7)] == [0, 1, 1, 1, 2, 2, 3]
 
 
 def test_gains_are_alike_where_two_offered_candidates_share_the_best():

@@ -13,7 +13,7 @@ from evenhand.environments import FixedContexts, MixedArms, MixedContexts
 from evenhand.experiments.lock_in import lock_in_share
 from evenhand.models import BayesianRidge
 from evenhand.objectives import Linear
-from evenhand.problem import Categorical, Outcome, Problem
+from evenhand.problem import Budget, Categorical, Numeric, Outcome, Problem
 from evenhand.recipes import resolving, uniform
 from evenhand.run import simulate
 
@@ -62,3 +62,24 @@ def test_cases_of_many_hashed_values_have_directions_in_common_and_draws_by_gaps
     assert (directions.lower.shape[1] if directions else 0) == rank
     if kind is InverseGap:
         assert choice.rate == Rate(5.0 * 2 / 2.0, 0.5)  # two actions, and a play is worth 2 at most
+
+
+def test_a_budget_is_not_saved_until_bounds_of_cases_differ():
+    """All plays bring the same; bounds of nearly all cases are at the end of the range for some hundred rounds."""
+    problem = Problem(
+        actions=("nothing", "mail", "call"),
+        features=(Numeric("x", 0, 1),),
+        outcomes=(Outcome("sale", free=("nothing",)), Outcome("plays", known={"mail": 1, "call": 1})),
+        maximize="sale",
+        subject_to=(Budget("plays", total=100),),
+        horizon=400,
+    )
+    policy, rng, rounds = resolving(problem), np.random.default_rng(0), []
+    state = policy.start(seed=0)
+    for t in range(400):
+        decision = policy.act(state, policy.encode({"x": rng.random()}))
+        played = decision.action in ("mail", "call")
+        policy.observe(state, decision, {"sale": float(played and rng.random() < 0.3)})
+        rounds += [t] * played
+    assert len(rounds) == 100
+    assert np.histogram(rounds, 4, (0, 400))[0].min() >= 10

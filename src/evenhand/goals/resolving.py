@@ -83,10 +83,11 @@ class Resolving:
 
     - Where several candidates have the best r_hat in a context of the plan, as all have before anything was played, its
       last temperature is the `heat` at which a choice draws among those that gain the same (`core.records.Mix`).
-    - Where contexts repeat, several actions tie at the planned prices. A price that is not 0 therefore moves by
-      2 h temperature / most^2 per unit that consumption is off plan, with h the share of rounds whose context came
-      before, and `most` the largest consumption in a round, so far or planned. A deviation at the time of a solve
-      stays up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
+    - Where cases gain the same, as those that repeat do, and those whose optimism ends at the range, all or none of
+      them are worth a price. A price that is not 0 therefore moves by 2 h temperature / most^2 per unit that
+      consumption is off plan, with h the share of cases that gain as an earlier one, and `most` the largest consumption
+      in a round, so far or planned. A deviation at the time of a solve stays up to `drift` times `most`: so much is
+      rounding, as whole plays cannot follow a plan from round to round.
 
     While outcomes wait, a row of known and learned outcomes, such as a ratio, is read where the intervals of what has
     arrived are worst for it, unless another row limits what is known; by the share (rounds that wait) / (rounds to
@@ -369,7 +370,7 @@ class Resolving:
         state.noise[still] = _LARGEST  # so that no deviation is a reason to solve again
         coming = largest(read, sample.kept) * scale * left.position.sum(1)[:, None]
         state.most[due] = np.maximum(state.jump, coming)[due]
-        pull(sample.weight, sample.kept, due, temperatures[:, -1], state.most, state.pull)
+        pull(sample.weight, worth, sample.kept, due, temperatures[:, -1], state.most, state.pull)
         state.heat[due] = np.where(alike(worth, sample.kept), temperatures[:, -1], 0.0)[due]
 
     def _slope(self, end: Floats) -> Floats:

@@ -230,6 +230,19 @@ def alike(g: Floats, kept: Ints) -> Bools:
 
 
 @kernel
+def n_rewards(g: Floats) -> int:
+    """Count the different best rewards of contexts, within rounding, `(S,A)->()`."""
+    best, count = np.empty(len(g)), min(len(g), 1)
+    for s in range(len(g)):
+        best[s] = g[s].max()
+    best.sort()
+    for s in range(1, len(g)):
+        if best[s] - best[s - 1] > _ROUNDING * max(abs(best[s]), abs(best[s - 1])):
+            count += 1
+    return count
+
+
+@kernel
 def _difference(g: Floats) -> float:
     """The best minus the worst reward; 0 if that is within rounding, `(A)->()`."""
     top, bottom = -np.inf, np.inf
