@@ -28,7 +28,7 @@ COURT = Court(horizon=60)
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearRegression()], ids=lambda e: type(e).__name__)
 def test_an_estimator_is_wrapped_and_decides_as_the_wrapped_one(recipe, estimator):
     runs = [
-        simulate(recipe(COURT.problem, model), COURT, replicas=2, record="all", progress=False)
+        simulate(recipe(COURT.problem, model), COURT, replicas=2, seed=1, record="all", progress=False)
         for model in (estimator, Sklearn(estimator=estimator, n_features=5))
     ]
     assert runs[0].finished

@@ -38,11 +38,12 @@ SHOP = eh.Problem(
     horizon=400,
 )
 WIDE = Fixed(0.5)
+LOW = 0.3  # so that not all bonuses end at the range
 MODELS = {
     "ridge": BayesianRidge(n_features=6),
-    "logistic": BayesianLogistic(n_features=6),
+    "logistic": BayesianLogistic(n_features=6, scale=LOW),
     "ridge by action": PerAction(inner=BayesianRidge(n_features=5), actions=3),
-    "logistic by action": PerAction(inner=BayesianLogistic(n_features=5), actions=3),
+    "logistic by action": PerAction(inner=BayesianLogistic(n_features=5, scale=LOW), actions=3),
     "a width": Ridge(n_features=6, width=WIDE),
     "copies of a width": PerAction(inner=Logistic(n_features=5, width=WIDE), actions=3),
     "a link": Logistic(n_features=6, width=WIDE),
@@ -50,8 +51,8 @@ MODELS = {
     "believed products": BayesianBilinear(n_user_features=2, n_item_features=4),
     "memories": Memories(inner=BayesianRidge(n_features=6), half_lives=(50,), every=10),
     "restarting": Restarting(inner=BayesianRidge(n_features=6)),
-    "restarting by action": PerAction(inner=Restarting(inner=BayesianLogistic(n_features=5)), actions=3),
-    "parts": Stacked((PerAction(inner=BayesianLogistic(n_features=5), actions=3),)),
+    "restarting by action": PerAction(inner=Restarting(inner=BayesianLogistic(n_features=5, scale=LOW)), actions=3),
+    "parts": Stacked((PerAction(inner=BayesianLogistic(n_features=5, scale=LOW), actions=3),)),
 }
 UNTOLD = ("a width", "copies of a width", "a link", "products")  # which have a penalty from the start
 BLIND = tuple(name for name in MODELS if name not in UNTOLD)
