@@ -73,7 +73,7 @@ class Shop:
             if self.prices == "case":
                 known *= 0.5 + u[:, 2:].reshape(len(u), len(OFFERS), 2)
             side = (u[:, 1] >= SIDES["left"]).astype(np.int64)
-            return Context(blocks(u[:, :1], 3), known, side[:, None, None], np.ones((1, len(OFFERS)), bool))
+            return Context(blocks(u[:, :1].copy(), 3), known, side[:, None, None], np.ones((1, len(OFFERS)), bool))
 
         def outcomes(step, decision, mean):
             u = luck.uniform(Stream.OUTCOME, np.array([step]), 2 * self.n_plays).reshape(*decision.plays.shape, 2)
