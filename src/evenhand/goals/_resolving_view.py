@@ -36,12 +36,23 @@ def pull_prices(mu: Floats, per_unit: Floats, gap: Floats) -> Floats:
 
 @kernel
 def pull(
-    weight: Floats, gain: Floats, kept: Ints, due: Bools, temperature: Floats, jump: Floats, per_unit: Floats
+    weight: Floats,
+    gain: Floats,
+    plays: int,
+    kept: Ints,
+    due: Bools,
+    temperature: Floats,
+    jump: Floats,
+    per_unit: Floats,
 ) -> None:
-    """Prices per unit off plan, times the share of cases that gain as another does, `(S),(S,A),(),(),(),(k),(k)`."""
+    """Prices per unit off plan, times the share of cases that gain as another does, `(S),(S,A),(),(),(),(k),(k)`.
+
+    Of several plays in a round, cases that repeat gain the same.
+    """
     for r in range(len(kept)):
         if due[r] and kept[r] > 0:
-            repeats = 1.0 - n_rewards(gain[r, : kept[r]]) / total(weight[r, : kept[r]])
+            count = n_rewards(gain[r, : kept[r]]) if plays == 1 else int(kept[r])
+            repeats = 1.0 - count / total(weight[r, : kept[r]])
             for i in range(jump.shape[1]):
                 per_unit[r, i] = _PULL * repeats * temperature[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
 

@@ -370,7 +370,8 @@ class Resolving:
         state.noise[still] = _LARGEST  # so that no deviation is a reason to solve again
         coming = largest(read, sample.kept) * scale * left.position.sum(1)[:, None]
         state.most[due] = np.maximum(state.jump, coming)[due]
-        pull(sample.weight, worth, sample.kept, due, temperatures[:, -1], state.most, state.pull)
+        plays, last = self.problem.n_plays, temperatures[:, -1]
+        pull(sample.weight, worth, plays, sample.kept, due, last, state.most, state.pull)
         state.heat[due] = np.where(alike(worth, sample.kept), temperatures[:, -1], 0.0)[due]
 
     def _slope(self, end: Floats) -> Floats:
