@@ -100,7 +100,8 @@ class Router:
         def case(step):
             u = luck.uniform(Stream.CONTEXT, np.array([step]), 2)
             groups = (u[:, 1:] < 0.5).astype(np.int64)[:, None]
-            return Context(blocks(u[:, :1].copy(), 3)[:, 1:], self.problem.declared[None], groups, np.ones((1, 3), bool))
+            x = blocks(u[:, :1].copy(), 3)[:, 1:]
+            return Context(x, self.problem.declared[None], groups, np.ones((1, 3), bool))
 
         def mean(x, plays):
             bills = self.problem.declared[np.maximum(plays, 0), :1] if self.noisy else np.zeros((*plays.shape, 0))

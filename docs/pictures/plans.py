@@ -40,7 +40,8 @@ def headline(found):
     """Say how far apart the plan and the solver are at the most contexts that both had."""
     n = max(set(found[OURS]) & set(found[THEIRS]))
     ours, theirs = found[OURS][n], found[THEIRS][n]
-    return f"Planning {n:,} contexts in passes takes {ours:.2f} s of a core, and as a whole {theirs / ours:.0f} times as long"
+    told = f"Planning {n:,} contexts in passes takes {ours:.2f} s of a core"
+    return f"{told}, and as a whole {theirs / ours:.0f} times as long"
 
 
 if __name__ == "__main__":

@@ -84,7 +84,8 @@ def test_the_largest_use_is_that_of_any_candidate_of_the_kept_contexts():
 
 def test_best_rewards_that_differ_are_counted_within_rounding():
     g = np.array([[0.5, 1.0], [1.0, -np.inf], [1.0 + 1e-12, 0.0], [0.2, 0.3], [0.3, 0.0], [-1.0, -2.0]])
-    assert [n_rewards(g[:k]) for k in range(7)] == [0, 1, 1, 1, 2, 2, 3]
+    assert [n_rewards(g[:k], 1) for k in range(7)] == [0, 1, 1, 1, 2, 2, 3]
+    assert [n_rewards(g[:k], 2) for k in range(7)] == [0, 1, 2, 2, 3, 4, 5]
 
 
 def test_gains_are_alike_where_two_offered_candidates_share_the_best():

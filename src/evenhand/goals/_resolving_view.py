@@ -45,14 +45,10 @@ def pull(
     jump: Floats,
     per_unit: Floats,
 ) -> None:
-    """Prices per unit off plan, times the share of cases that gain as another does, `(S),(S,A),(),(),(),(k),(k)`.
-
-    Of several plays in a round, cases that repeat gain the same.
-    """
+    """Prices per unit off plan, times the share of cases that gain as another does, `(S),(S,A),(),(),(),(k),(k)`."""
     for r in range(len(kept)):
         if due[r] and kept[r] > 0:
-            count = n_rewards(gain[r, : kept[r]]) if plays == 1 else int(kept[r])
-            repeats = 1.0 - count / total(weight[r, : kept[r]])
+            repeats = 1.0 - n_rewards(gain[r, : kept[r]], plays) / total(weight[r, : kept[r]])
             for i in range(jump.shape[1]):
                 per_unit[r, i] = _PULL * repeats * temperature[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
 

@@ -230,11 +230,13 @@ def alike(g: Floats, kept: Ints) -> Bools:
 
 
 @kernel
-def n_rewards(g: Floats) -> int:
-    """Count the different best rewards of contexts, within rounding, `(S,A)->()`."""
-    best, count = np.empty(len(g)), min(len(g), 1)
+def n_rewards(g: Floats, plays: int) -> int:
+    """Count the different rewards of contexts by their best plays together, within rounding, `(S,A),()->()`."""
+    best, count = np.zeros(len(g)), min(len(g), 1)
     for s in range(len(g)):
-        best[s] = g[s].max()
+        for z in np.sort(g[s])[::-1][:plays]:
+            if z > -np.inf:
+                best[s] += z
     best.sort()
     for s in range(1, len(g)):
         if best[s] - best[s - 1] > _ROUNDING * max(abs(best[s]), abs(best[s - 1])):

@@ -280,14 +280,14 @@ def refuse_weight(model: Model, weight: float) -> None:
 
 def _check(ask: Questions, context: Context, n_replicas: int, action: object, outcomes: outcome_names.Named) -> _Lesson:
     problem, model = ask.problem, ask.model
-    if not isinstance(action, str) or action not in problem.places:
+    if not isinstance(action, str) or action not in problem.action_places:
         raise InvalidInput(
             "action", f"one of {problem.actions}", f"{value_text(action)}{suggestion(str(action), problem.actions)}"
         )
     y, observed, _ = outcome_names.outcomes(problem, 1, outcomes)
     if context.time is None and problem.until is not None:  # models do not read it, and a log is older than the start
         context = context._replace(time=np.zeros(1))
-    context, place = checks.context(context, n_replicas, model.n_features, problem), problem.places[action]
+    context, place = checks.context(context, n_replicas, model.n_features, problem), problem.action_places[action]
     wrong = wrong_lesson(y[0, 0], observed[0, 0], place, problem)
     if wrong is not None:
         raise wrong

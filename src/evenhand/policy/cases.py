@@ -112,7 +112,7 @@ def group_of(problem: Problem, grouping: str, value: object) -> int:
 
 
 def _place(problem: Problem, field: str, action: object) -> int:
-    place = problem.places.get(action) if isinstance(action, str) else None
+    place = problem.action_places.get(action) if isinstance(action, str) else None
     if place is None:
         guess = suggestion(action, problem.actions)
         raise InvalidInput(field, f"one of the actions {problem.actions}", f"{action!r}{guess}")

@@ -344,7 +344,7 @@ class Problem:
         return {g.name: i for i, g in enumerate(self.groups)}
 
     @cached_property
-    def places(self) -> dict[str, int]:
+    def action_places(self) -> dict[str, int]:
         """The place of each action."""
         return {name: i for i, name in enumerate(self.actions)}
 

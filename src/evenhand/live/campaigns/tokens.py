@@ -19,8 +19,8 @@ from evenhand.core.arguments import build
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import unknown_key
 from evenhand.core.signatures import value_text
-from evenhand.core.toml import parse
 from evenhand.core.validate import number, on_disk, one_of
+from evenhand.logs.toml import parse
 
 Role = Literal["read", "decide", "observe", "change"]
 ROLES: tuple[Role, ...] = get_args(Role)

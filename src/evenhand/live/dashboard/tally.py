@@ -53,8 +53,8 @@ class _Open:
 _OBJECTS = (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event, Ids, Restored)
 _CLASSES: dict[str, type] = {kind.__name__: kind for kind in _OBJECTS}
 # All else is kept.
-_DERIVED = {"_campaign", "_lock", "_policy", "_phases", "_ranged", "_ranges", "_mark", "_own", "_kept", "_end", "uses"}
-_DERIVED.add("_begun")
+_OF_POLICY = {"_policy", "_phases", "_ranged", "_ranges", "_mark", "_own", "_begun", "uses"}
+_DERIVED = _OF_POLICY | {"_campaign", "_lock", "_kept", "_end"}
 
 
 class Tally:
@@ -127,7 +127,7 @@ class Tally:
 
     def _rare(self, event: Event) -> None:
         """Note an event about no decision."""
-        if event.kind in ("opened", "switched") and event.seq > max((seq for seq, _ in self._begun), default=0):
+        if event.kind in ("opened", "switched") and not (self._begun and event.seq <= self._begun[-1][0]):
             self._begun.append((event.seq, mark_in(event)))
         if event.kind in LIFE:
             self.life = self.life.apply(event)
