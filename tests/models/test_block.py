@@ -163,6 +163,19 @@ def test_plays_whose_outcomes_wait_make_bonuses_less_until_they_come(kind):
     np.testing.assert_array_equal(bonus(), own)
 
 
+@pytest.mark.parametrize("kind", [DiagonalRidge, DiagonalLogistic])
+def test_what_waits_without_data_is_believed_as_alone_whatever_other_replicas_chose(kind):
+    model, rng = kind(n_features=3, block=2), np.random.default_rng(8)
+    batch, alone = (model.start(n, np.zeros(1), np.ones(1), 1000) for n in (2, 1))
+    seen = np.array([[[True]], [[False]]])
+    for _ in range(60):
+        x = rng.normal(size=(2, 1, 3))
+        model.update(batch, x, (rng.random((2, 1, 1)) < 0.5) * 1.0, seen, np.ones((2, 1, 1, 1)))
+    assert batch.chosen[0] != batch.chosen[1] == alone.chosen[0]
+    own, both = (next(model.gains(z, x[: len(z.chosen)])) for z in (alone, batch))
+    assert own.believed == both.believed
+
+
 def test_what_is_no_block_is_refused():
     for block, rows in ((-1, {"n_features": 3}), (4, {"n_features": 3}), (9, {"packed": Packed(8, 2)})):
         with pytest.raises(InvalidInput, match=r"DiagonalRidge\.block"):

@@ -41,6 +41,7 @@ WIDE = 1000  # numbers of a case above which the models that users get by defaul
 MANY, FEW = 300, 8  # or above which they do where a case has so few that are not 0
 RANK = 64  # directions that cases of more than that have in common, at most
 _POWERS = np.arange(-3.0, 7.0)  # of 4, by which penalties differ from the one believed before any data
+_BELIEVED = int(np.flatnonzero(_POWERS == 0.0).item())  # the place of the penalty believed before any data
 _SPARSE = 0.25  # the part of a row's numbers up to which those that are not 0 are looked up by themselves
 _SMALL = 1e-30  # a factor below which sums are multiplied by it
 
@@ -361,7 +362,8 @@ def gains(
         _, places, z, inner, _ = _split(state, places, z)  # not what directions leave, as they come while plays wait
         z = np.where(places % state.information.shape[1] < stated_columns(state), 0.0, z)
         lead = x[:, :, : x.shape[2] - rows[0]]
-        yield Gain(state.block, np.concatenate([lead, inner], 2), curvature, 1.0 / state.chosen.item(0))
+        believed = 1.0 / state.scales.item(_BELIEVED)  # of each replica, whatever others have chosen since
+        yield Gain(state.block, np.concatenate([lead, inner], 2), curvature, believed)
     yield ColumnGain(state, state.information.shape, places, z * z)
 
 
