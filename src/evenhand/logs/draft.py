@@ -242,9 +242,8 @@ class Written:
         for name, value, what in (("hashed", names, "names"), ("texts", texts, "words")):
             if value:
                 told = f"to read {_listed(list(value))}, whose {what} are then hashed, take off the next sign"
-                told += f"; as some are empty, also write {gaps} under [features.missing]" * bool(
-                    gaps and what == "names"
-                )
+                if gaps and what == "names":
+                    told += f"; as some are empty, also write {gaps} under [features.missing]"
                 self._lines += [*_comment(told), f"# {name} = {toml.value(value)}"]
 
     def _action(self) -> list[str]:
