@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core import toml
 from evenhand.core.errors import EvenhandError
+from evenhand.logs import toml
 from evenhand.logs.keys import Key, keys
 from evenhand.logs.problem_file import parse
 from evenhand.logs.schema import schema

@@ -2,9 +2,8 @@
 
 import pytest
 
-from evenhand.core import toml
 from evenhand.core.errors import InvalidInput
-from evenhand.logs import keys as kinds, toml as lines
+from evenhand.logs import keys as kinds, toml
 from evenhand.logs.keys import NEEDED, Key
 from evenhand.logs.problem_file import parse
 from evenhand.logs.toml import Table
@@ -97,14 +96,14 @@ LINES = {
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_lines_of_keys_among_brackets_in_strings_and_comments(end):
     text = TEXT.replace("\n", end)
-    assert {field: lines.line_of(text, field) for field in LINES} == LINES
+    assert {field: toml.line_of(text, field) for field in LINES} == LINES
 
 
 def test_a_line_is_found_in_two_readings(monkeypatch):
     """Each beginning of the text was read anew: a fifth of a megabyte took hours."""
-    text, sizes, loads = "[[budget]]\nrate = 1\n" * 900 + "x = 1", [], lines.tomllib.loads
-    monkeypatch.setattr(lines.tomllib, "loads", lambda part: sizes.append(len(part)) or loads(part))
-    assert lines.line_of(text, "budget[899].x") == 1801
+    text, sizes, loads = "[[budget]]\nrate = 1\n" * 900 + "x = 1", [], toml.tomllib.loads
+    monkeypatch.setattr(toml.tomllib, "loads", lambda part: sizes.append(len(part)) or loads(part))
+    assert toml.line_of(text, "budget[899].x") == 1801
     assert sum(sizes) <= 2 * len(text)
 
 
