@@ -58,7 +58,7 @@ def test_prices_are_those_of_the_linear_program_over_lists(seed):
     falling = size[:, None] * np.array([0.05, 0.01, cold])
     low = np.full((1, 2), -np.inf)
     fluid = Fluid(weight, g[None], kept, places(position[None]), None, size, low, high[None], falling)
-    solve_fluid(fluid, u[None], one, ~one, Solution(mu, np.zeros((1, 0)), plan, noise))
+    solve_fluid(fluid, u[None], one, ~one, Solution(mu, np.zeros((1, 0)), plan, noise, np.empty_like(noise)))
     worth = np.sort(g - np.einsum("i,sia->sa", mu[0], u), 1)[:, ::-1]
     dual = mu[0] @ high + (worth[:, :3] @ position).mean()
     # the entropy of p places is at most p ln m, and sum_p c_p p = sum_p b_p

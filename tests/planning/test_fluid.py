@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import Fluid, Places, Program, Solution, dual, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Places, Program, Solution, dual, solve_fluid, spread, ties
 from evenhand.planning.program import Sample, dual_value, solve
 from evenhand.planning.soft_lists import ScaledSample
 from tests.rows import for_each
@@ -19,16 +19,21 @@ def instance(seed: int, samples: int = 300, actions: int = 3, rows: int = 2):
 
 
 def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=False):
+    found = plan_of(g, u, low, high, temperatures, start, warm)
+    return found.mu[0], found.plan[0], found.noise[0]
+
+
+def plan_of(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=False):
     k = u.shape[1]
     mu = np.zeros((1, k)) if start is None else start[None].copy()
-    plan, noise = np.zeros((1, k)), np.zeros((1, k))
+    found = Solution(mu, np.zeros((1, 0)), np.zeros((1, k)), np.zeros((1, k)), np.zeros((1, k)))
     one = np.ones(1, bool)
     weight, kept = np.ones((1, len(g))), np.array([len(g)])
     size = spread(weight, g[None], kept)
     falling = size[:, None] * np.array(temperatures)
     fluid = Fluid(weight, g[None], kept, ONE, None, size, low[None], high[None], falling)
-    solve_fluid(fluid, u[None], one, one if warm else ~one, Solution(mu, np.zeros((1, 0)), plan, noise))
-    return mu[0], plan[0], noise[0]
+    solve_fluid(fluid, u[None], one, one if warm else ~one, found)
+    return found
 
 
 @for_each("seed", range(6))
@@ -87,6 +92,24 @@ def test_without_any_difference_in_rewards_budgets_are_kept_all_the_same():
     u[:, 0, 1] = 1.0
     _, plan, _ = prices(g, u, np.full(1, -np.inf), np.array([0.3]))
     assert plan[0] <= 0.3 + 0.01
+
+
+@for_each(
+    ("best", "share", "tied"),
+    [
+        (np.full(40, 0.5), 0.3, 1.0),
+        (np.repeat([0.9, 0.4], 20), 0.75, 2 / 3),  # half of the cases have a lottery of .5, all together one of .75
+        (np.repeat([0.9, 0.4], 20), 0.5, 0.0),
+        (np.linspace(0, 1, 4001), 0.3, 0.002 / (0.3 * 0.7)),  # p (1 - p) over a uniform worth is the temperature
+    ],
+)
+def test_ties_are_the_part_of_the_variance_that_lotteries_bring(best, share, tied):
+    g = np.stack([np.zeros(len(best)), best], 1)
+    u = np.tile([0.0, 7.0], (len(best), 1, 1))
+    size = spread(np.ones((1, len(g))), g[None], np.array([len(g)]))[0]
+    falling = tuple(np.array([0.05, 0.01, 0.002]) / size)
+    found = plan_of(g, u, np.full(1, -np.inf), np.full(1, 7.0 * share), falling)
+    np.testing.assert_allclose(ties(found), [[tied]], rtol=1e-2, atol=1e-6)
 
 
 def test_rewards_that_are_equal_but_for_rounding_are_measured_by_their_size():

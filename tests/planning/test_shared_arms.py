@@ -35,7 +35,7 @@ def solved(curve, match, bonus, use, low, high, temperatures=(0.05, 0.01, 0.002)
     falling = size[:, None] * np.array(temperatures)
     bounds = low[None] / USERS, high[None] / USERS
     fluid = Fluid(weight, bonus[None], kept, ONE, shared, size, *bounds, falling)
-    solve_fluid(fluid, use[None], one, ~one, Solution(mu, lam, plan, noise))
+    solve_fluid(fluid, use[None], one, ~one, Solution(mu, lam, plan, noise, np.empty_like(noise)))
     return mu[0], lam[0], plan[0] * USERS
 
 

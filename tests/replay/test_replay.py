@@ -371,7 +371,7 @@ def test_several_outcomes_and_a_learned_budget(tmp_path):
     found = replay_log(log, toml, **QUICK)
     measured = found.measured["pgd, budget and parity"]
     visits, post = measured["visit per round"][0].values, measured["post per round"][0].values
-    np.testing.assert_allclose(measured["objective"][0].values, visits - 0.1 * post)
+    np.testing.assert_allclose(measured["(visit - 0.1 post)"][0].values, visits - 0.1 * post)
     assert (measured["call used"][0].values <= 40).all()
     # every action may cost a call: when none is left, nothing fits
     assert "of 15 runs, 15 stopped because nothing fitted any more (after round" in str(found)

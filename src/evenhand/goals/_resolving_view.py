@@ -13,7 +13,6 @@ from evenhand.goals._directions import Directions
 from evenhand.goals._resolving_state import ResolvingState, look
 from evenhand.goals._shared import row_prices
 from evenhand.numerics.precision import total
-from evenhand.planning.fluid import n_rewards
 from evenhand.planning.history import HistoryView, grows, keep_one, view
 from evenhand.problem.merged_rows import prices_of_rows
 
@@ -36,21 +35,15 @@ def pull_prices(mu: Floats, per_unit: Floats, gap: Floats) -> Floats:
 
 @kernel
 def pull(
-    weight: Floats,
-    gain: Floats,
-    plays: int,
-    kept: Ints,
-    due: Bools,
-    temperature: Floats,
-    jump: Floats,
-    per_unit: Floats,
+    weight: Floats, kept: Ints, tied: Floats, due: Bools, temperature: Floats, jump: Floats, per_unit: Floats
 ) -> None:
-    """Prices per unit off plan, times the share of cases that gain as another does, `(S),(S,A),(),(),(),(k),(k)`."""
+    """Prices per unit off plan, times the share of contexts that repeat or tie, `(S),(),(k),(),(),(k),(k)`."""
     for r in range(len(kept)):
         if due[r] and kept[r] > 0:
-            repeats = 1.0 - n_rewards(gain[r, : kept[r]], plays) / total(weight[r, : kept[r]])
+            repeats = 1.0 - kept[r] / total(weight[r, : kept[r]])
             for i in range(jump.shape[1]):
-                per_unit[r, i] = _PULL * repeats * temperature[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
+                share = max(repeats, tied[r, i])
+                per_unit[r, i] = _PULL * share * temperature[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
 
 
 @kernel

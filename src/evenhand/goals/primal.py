@@ -119,7 +119,7 @@ class Primal:
         falling = np.minimum(self.temperature * _RUNGS, np.maximum(0.1 * size, self.temperature)[:, None])
         plan, noise, place = np.zeros_like(state.mu), np.zeros_like(state.mu), Places(np.ones(len(due)), None)
         fluid = Fluid(look.weight, look.gain, look.kept, place, None, size, low, high, falling)
-        solution = Solution(state.mu, np.zeros((len(due), 0)), plan, noise)
+        solution = Solution(state.mu, np.zeros((len(due), 0)), plan, noise, np.empty_like(noise))
         solve_fluid(fluid, look.hope, due, state.solved > 0, solution)
         state.due = np.where(due, t + np.clip(np.floor(self.growth * t), 1, self.every), state.due)
         state.solved[due] += 1

@@ -44,7 +44,7 @@ from evenhand.goals.base import Past, Sloped
 from evenhand.models.base import Ask, of_arrived
 from evenhand.objectives.base import point_and_slope
 from evenhand.planning import history
-from evenhand.planning.fluid import Fluid, Solution, alike, largest, places, solve_plain_first, spread
+from evenhand.planning.fluid import Fluid, Solution, alike, largest, places, solve_plain_first, spread, ties
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.growth import Appended
 from evenhand.planning.pace import Idle, Pace, PaceState, Reserve
@@ -85,9 +85,10 @@ class Resolving:
       last temperature is the `heat` at which a choice draws among those that gain the same (`core.records.Mix`).
     - Where cases gain the same, as those that repeat do, and those whose optimism ends at the range, all or none of
       them are worth a price. A price that is not 0 therefore moves by 2 h temperature / most^2 per unit that
-      consumption is off plan, with h the share of cases that gain as an earlier one, and `most` the largest consumption
-      in a round, so far or planned. A deviation at the time of a solve stays up to `drift` times `most`: so much is
-      rounding, as whole plays cannot follow a plan from round to round.
+      consumption is off plan, with h the share of cases whose context came before or, where that is larger, the share
+      of the plan's variance of consumption that its lotteries bring (`planning.fluid.ties`), and `most` the largest
+      consumption in a round, so far or planned. A deviation at the time of a solve stays up to `drift` times `most`: so
+      much is rounding, as whole plays cannot follow a plan from round to round.
 
     While outcomes wait, a row of known and learned outcomes, such as a ratio, is read where the intervals of what has
     arrived are worst for it, unless another row limits what is known; by the share (rounds that wait) / (rounds to
@@ -363,15 +364,15 @@ class Resolving:
         fluid = Fluid(sample.weight, gain, sample.kept, places(left.position), shared, size, *bounds, temperatures)
         still = np.pad(left.still & due[:, None], ((0, 0), (0, state.mu.shape[1] - left.still.shape[1])))
         state.mu[still] = state.gap[still] = 0.0
-        solution = Solution(state.mu, state.matches, state.plan, state.noise)
+        solution = Solution(state.mu, state.matches, state.plan, state.noise, np.zeros_like(state.mu))
         read = solve_plain_first(fluid, plain, hope, due, state.solved > 0, solution)
+        tied = ties(solution)
         state.plan[due] *= scale[due]
         state.noise[due] *= scale[due] ** 2 / self._cases
         state.noise[still] = _LARGEST  # so that no deviation is a reason to solve again
         coming = largest(read, sample.kept) * scale * left.position.sum(1)[:, None]
         state.most[due] = np.maximum(state.jump, coming)[due]
-        plays, last = self.problem.n_plays, temperatures[:, -1]
-        pull(sample.weight, worth, plays, sample.kept, due, last, state.most, state.pull)
+        pull(sample.weight, sample.kept, tied, due, temperatures[:, -1], state.most, state.pull)
         state.heat[due] = np.where(alike(worth, sample.kept), temperatures[:, -1], 0.0)[due]
 
     def _slope(self, end: Floats) -> Floats:

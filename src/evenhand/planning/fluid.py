@@ -70,6 +70,7 @@ class Solution(NamedTuple):
     lam: Floats  # (R, A or 0) of the matches of arms, where users share them
     plan: Floats  # (R, k) mean consumption
     noise: Floats  # (R, k) mean square of the consumption
+    mixed: Floats  # (R, k) variance of the consumption in a context, by the lottery of its candidates
 
 
 class Program(NamedTuple):
@@ -230,18 +231,14 @@ def alike(g: Floats, kept: Ints) -> Bools:
 
 
 @kernel
-def n_rewards(g: Floats, plays: int) -> int:
-    """Count the different rewards of contexts by their best plays together, within rounding, `(S,A),()->()`."""
-    best, count = np.zeros(len(g)), min(len(g), 1)
-    for s in range(len(g)):
-        for z in np.sort(g[s])[::-1][:plays]:
-            if z > -np.inf:
-                best[s] += z
-    best.sort()
-    for s in range(1, len(g)):
-        if best[s] - best[s - 1] > _ROUNDING * max(abs(best[s]), abs(best[s - 1])):
-            count += 1
-    return count
+def ties(solution: Solution) -> Floats:
+    """The share of the variance of consumption that lotteries bring, and not contexts, `.->(k)` in [0, 1]."""
+    out = np.zeros(solution.mixed.shape)
+    for r in range(len(out)):
+        for i in range(out.shape[1]):
+            variance = solution.noise[r, i] - solution.plan[r, i] * solution.plan[r, i]
+            out[r, i] = min(solution.mixed[r, i] / variance, 1.0) if variance > 0.0 else 0.0
+    return out
 
 
 @kernel
@@ -317,10 +314,10 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
     Returns the number of evaluations of the dual.
     """
     weight, gain, kept, exposed, shared, spread, low, high, temperatures = fluid
-    mu, lam, plan, noise = solution
+    mu, lam, plan, noise, mixed = solution
     evaluations, k, width = 0, mu.shape[1], mu.shape[1] + lam.shape[1]
     size, price, mean = np.empty(k), np.empty(width), np.empty(width)
-    least, most = np.empty(width), np.empty(width)
+    least, most, second = np.empty(width), np.empty(width), np.empty((width, width))
     last = temperatures.shape[1] - 1
     for r in range(len(mu)):
         if not due[r] or kept[r] == 0:
@@ -347,7 +344,7 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
             for step in range(first, last + 1):
                 evaluations += _descend(program, price, temperatures[r, step] / spread[r])
             coldest = temperatures[r, last] / spread[r]
-            _smooth(arms, sampled, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
+            _smooth(arms, sampled, price, coldest, Moments(mean, noise[r], second))
             for i in range(k):
                 plan[r, i] = mean[i]
             if not _misses(price, plan[r], least, most, k):
@@ -356,6 +353,7 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
             mu[r, i] = price[i] * spread[r] / size[i]
             plan[r, i] *= size[i]
             noise[r, i] *= size[i] * size[i]
+            mixed[r, i] = second[i, i] * size[i] * size[i]
         for a in range(lam.shape[1]):
             lam[r, a] = price[k + a] * unit / matches
     return evaluations
