@@ -235,7 +235,7 @@ def ties(solution: Solution) -> Floats:
     """The share of the variance of consumption that lotteries bring, and not contexts, `.->(k)` in [0, 1]."""
     out = np.zeros(solution.mixed.shape)
     for r in range(len(out)):
-        for i in range(out.shape[1]):
+        for i in range(solution.mixed.shape[1]):
             variance = solution.noise[r, i] - solution.plan[r, i] * solution.plan[r, i]
             out[r, i] = min(solution.mixed[r, i] / variance, 1.0) if variance > 0.0 else 0.0
     return out
