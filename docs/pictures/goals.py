@@ -45,7 +45,7 @@ def draw():
     axes.set_xticks([])
     axes.grid(visible=False)
     for i, z in enumerate(values):
-        axes.text(z, i, f"  × {z:.2g}", va="center", fontsize=style.LABEL)
+        axes.annotate(f"× {z:.2g}", (z, i), (8, 0), textcoords="offset points", va="center", fontsize=style.LABEL)
     told = f"one more for who has {LESS}, against one more for who has {MORE}: the slopes of the objective, divided"
     style.finish(axes.figure, told, headline=headline(found))
     return [axes]
