@@ -190,7 +190,9 @@ def fit_evidence(known: Estimates, r: int) -> None:
     rho = _climb(known, r, known.ridge[r])
     known.ridge[r] = _wider(known.strong, known, r, rho, before)
     known.fitted[r] = known.seen[r]
-    known.base[r * rows : (r + 1) * rows] = known.theta[r * rows : (r + 1) * rows]
+    for b in range(r * rows, (r + 1) * rows):
+        for i in range(known.theta.shape[1]):
+            known.base[b, i] = known.theta[b, i]
 
 
 def prior_threshold(believed: float) -> float | None:
