@@ -323,11 +323,9 @@ def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> Non
     n, actions = theta.shape[1], len(theta) // len(keep)
     kept, weight, slope, curve = past[2], past[3], past[5], past[6]
     for r in range(len(keep)):
-        part = keep[r]
-        if part >= 1.0:
+        if keep[r] >= 1.0:
             continue
-        if count[r] * part < LEAST:
-            part = 0.0
+        part = keep[r] if count[r] * keep[r] >= LEAST else 0.0
         count[r] *= part
         rounds[r] *= part
         taught[r] *= part
