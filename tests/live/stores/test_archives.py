@@ -119,7 +119,7 @@ def test_commands_read_from_a_folder_that_cannot_be_written(crashed, files):
             for name in files:
                 shutil.copy(crashed / name, folder)
         command = [sys.executable, "-c", READ_ONLY, folder, out, str(UNREADABLE)]
-        env = {**os.environ, "EVENHAND_KERNELS": "interpreted"}  # the compiler is imported when it pays, perhaps too late
+        env = {**os.environ, "EVENHAND_KERNELS": "interpreted"}  # the compiler may be imported too late
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
         if done.returncode == UNREADABLE:
             pytest.skip("another user cannot read the folder that evenhand is in")
