@@ -364,7 +364,7 @@ def test_the_book_of_receipts_is_as_after_decisions_that_were_settled(before, n)
     for i in range(before + n):
         for book in books if i < before else books[:1]:
             fresh = decision._replace(id=np.full(3, -1))
-            book.enter(fresh, 1)
+            book.number(fresh.id, 1)
             book.settle(fresh, 1)
     blocks._skip(books[1], n)
     assert (books[0].base, books[0].count, len(books[0].tokens)) == (

@@ -190,7 +190,9 @@ def fit_evidence(known: Estimates, r: int) -> None:
     rho = _climb(known, r, known.ridge[r])
     known.ridge[r] = _wider(known.strong, known, r, rho, before)
     known.fitted[r] = known.seen[r]
-    known.base[r * rows : (r + 1) * rows] = known.theta[r * rows : (r + 1) * rows]
+    for b in range(r * rows, (r + 1) * rows):
+        for i in range(known.theta.shape[1]):
+            known.base[b, i] = known.theta[b, i]
 
 
 def prior_threshold(believed: float) -> float | None:
@@ -321,11 +323,9 @@ def _fade(known: Estimates, rounds: Floats, taught: Floats, keep: Floats) -> Non
     n, actions = theta.shape[1], len(theta) // len(keep)
     kept, weight, slope, curve = past[2], past[3], past[5], past[6]
     for r in range(len(keep)):
-        part = keep[r]
-        if part >= 1.0:
+        if keep[r] >= 1.0:
             continue
-        if count[r] * part < LEAST:
-            part = 0.0
+        part = keep[r] if count[r] * keep[r] >= LEAST else 0.0
         count[r] *= part
         rounds[r] *= part
         taught[r] *= part

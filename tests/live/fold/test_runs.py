@@ -244,8 +244,8 @@ def test_few_events_are_folded_one_by_one(entered):
 
 def test_many_cases_are_encoded_as_one_by_one():
     encode, problem = shop()._assembly.encoder, shop().problem
-    ages, ways = [10, 20.0, 33.3, np.float64(59.9), 1, 1e9, 20 + 1e-13], ["web", "fax", "phone", "shop"]
-    cases = [{"age": age, "way": ways[i % 4]} for i, age in enumerate(ages)]
+    ages, ways = [10, 20.0, 33.3, np.float64(59.9), 1, 1e9, 20 + 1e-13], ["web", "fax", "phone", "shop", 3]
+    cases = [{"age": age, "way": ways[i % 5]} for i, age in enumerate(ages)]
     for some in (cases, [case for case in cases if type(case["age"]) is float]):
         many, each = encode.stacked(some), [encode.one(StatedCase(case)) for case in some]
         for field in ("features", "known", "groups", "offered"):
@@ -253,7 +253,7 @@ def test_many_cases_are_encoded_as_one_by_one():
     for case in (
         {"age": 33.0},
         {"age": np.nan, "way": "web"},
-        {"age": 33.0, "way": 3},
+        {"age": 33.0, "way": None},
         {"age": 3.0, "way": "", "b": 1},
     ):
         with pytest.raises(InvalidInput) as one:

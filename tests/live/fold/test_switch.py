@@ -443,3 +443,20 @@ def test_an_audit_counts_the_decisions_of_policies_that_it_was_not_given():
     for policies, unknown in (([OLD], 20), ([new], 40), ([OLD, new], 0)):
         found = eh.live.audit(store, "shop", policies)
         assert (found.differing, found.unknown, found.decisions) == (0, unknown, 40)
+
+
+@pytest.mark.parametrize("on_expiry", ["hold", "fallback", "release"])
+def test_decisions_may_expire_at_a_switch_to_a_policy_of_another_model(on_expiry):
+    clock, new = [0], eh.uniform(SHOP)
+    store = MemoryStore(lambda: clock[0])
+    campaign = Campaign.open(store, "shop", OLD, seed=4, patience=5, on_expiry=on_expiry)
+    paid = sum(campaign.decide({"age": 30}, key=f"{i}").action != "none" for i in range(6))
+    clock[0] += 10_000_000
+    campaign.switch(new)
+    assert [e.kind for e in campaign.events()][-7:] == [*["expired"] * 6, "switched"]
+    cents = campaign.status().accounts["cents"]
+    expected = {"hold": (0.0, 4.0 * paid), "fallback": (1.0 * paid, 0.0), "release": (0.0, 0.0)}[on_expiry]
+    assert paid > 0
+    assert (cents.spent, cents.held) == expected
+    store._kept.clear()
+    same_fold(campaign, Campaign.open(store, "shop", (OLD, new)))

@@ -103,6 +103,35 @@ def test_it_hears_that_it_shall_stop_once_it_has_said_that_it_is_ready(stop):
     assert done.returncode == 0
 
 
+ASKED = """
+import os, signal, threading
+import evenhand as eh
+import httpx
+from evenhand.live.http import serve
+from tests.live.log.test_proof import POLICY
+
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+def ask(address):
+    assert httpx.post(f"{address}/decide", json={"key": "a", "features": {}}, trust_env=False).status_code == 200
+    assert "evenhand commits" in {thread.name for thread in threading.enumerate()}
+    os.kill(os.getpid(), signal.SIGTERM)
+
+def ready(address):
+    threading.Thread(target=ask, args=(address,), name="client").start()
+
+serve(eh.Campaign.open("memory://", "post", POLICY), port=0, ready=ready)
+left = {thread.name for thread in threading.enumerate()} - {"MainThread", "client", "evenhand-kernels"}
+assert not left, left
+"""
+
+
+@pytest.mark.slow
+def test_threads_that_write_end_before_the_store_is_closed():
+    """A connection that is left open has commits in the WAL until the interpreter ends, if that gets so far."""
+    subprocess.run([sys.executable, "-c", ASKED], timeout=LONG, check=True)
+
+
 def test_a_campaign_is_new_or_existing_if_the_command_says_so(tmp_path, capsys):
     _, file = write(tmp_path, rows(300), STATED)
     store = f"sqlite:///{tmp_path}/post.db"

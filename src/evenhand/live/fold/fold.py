@@ -226,7 +226,8 @@ class Fold:
             return
         if not carries(phase.policy, self.policy) and not widens(phase.policy, self.policy):
             # What expired waits only as its later outcome is known; when the campaign was switched, it was settled.
-            for ref in [ref for ref in self.pending if self.pending.fate(ref)]:
+            # What is held is not settled, and its expiry may come with the switch: it is not in the store yet.
+            for ref in [ref for ref in self.pending if self.pending.fate(ref) not in (None, "hold")]:
                 self._settle(ref, self.fallback(next(e.seq for e in self.about(ref) if e.kind == "expired")))
         self.state = phase.policy.adopt(self.state, of=self.policy)
         self.phase, self.began = phase, event.seq

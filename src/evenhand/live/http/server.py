@@ -8,12 +8,13 @@ import ipaddress
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from evenhand.core.errors import InvalidInput
@@ -23,7 +24,6 @@ from evenhand.core.signatures import value_text
 from evenhand.core.validate import number
 from evenhand.live.campaigns.campaign import Campaign
 from evenhand.live.campaigns.tokens import Tokens, whole
-from evenhand.live.campaigns.upkeep import update_thread
 from evenhand.live.http.answers import LOG
 from evenhand.live.http.app import app
 from evenhand.live.http.lines import is_written
@@ -87,11 +87,11 @@ def serve(
     settings: dict[str, Any] = {"log_config": None} if is_written() else {}
     if not local(host):
         LOG.warning(_BARE, host)
-    with listening, update_thread(each), _freeze_objects(), compile_in_background():
+    with listening, _freeze_objects(), compile_in_background():
         at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
         address = f"http://{at}:{listening.getsockname()[1]}"
         found = server(made, ready=None if ready is None else partial(ready, address), **settings)
-        _run(found, listening)
+        _run(found, made, listening)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -104,10 +104,14 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=_family(host))
 
 
-def _run(found: uvicorn.Server, listening: socket.socket) -> None:
-    """Run a server until it is told to stop; then leave clients that read no answer, for which uvicorn would wait."""
-    loop = asyncio.new_event_loop()
+def _run(found: uvicorn.Server, made: Starlette, listening: socket.socket) -> None:
+    """Run a server until it is told to stop; then leave clients that read no answer, for which uvicorn would wait.
+
+    The threads of the app end before the store is closed: a connection of theirs would leave commits in the WAL.
+    """
+    loop, life = asyncio.new_event_loop(), AsyncExitStack()
     try:
+        loop.run_until_complete(life.enter_async_context(made.router.lifespan_context(made)))
         loop.run_until_complete(found.serve(sockets=[listening]))
     finally:
         left = asyncio.all_tasks(loop)
@@ -115,6 +119,7 @@ def _run(found: uvicorn.Server, listening: socket.socket) -> None:
             task.cancel()
         if left:
             loop.run_until_complete(asyncio.wait(left, timeout=_END))
+        loop.run_until_complete(life.aclose())
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.set_exception_handler(lambda *_: None)  # about tasks that wait even now
         loop.close()
@@ -186,8 +191,8 @@ def server(
         while calls:
             calls.pop()()
 
-    # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
-    # first one is answered, and nothing else is left to end.
+    # Without uvicorn's lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before
+    # the first one is answered, and `_run` begins and ends the app.
     settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "loop": "asyncio", "http": "httptools"}
     settings |= {"ws": "none", "server_header": False, "proxy_headers": False, "timeout_graceful_shutdown": _END}
     settings |= {"access_log": False}  # whose lines nobody would read, see `lines`, and which are made anyway
