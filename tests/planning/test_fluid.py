@@ -112,6 +112,12 @@ def test_ties_are_the_part_of_the_variance_that_lotteries_bring(best, share, tie
     np.testing.assert_allclose(ties(found), [[tied]], rtol=1e-2, atol=1e-6)
 
 
+def test_where_all_use_the_same_a_variance_of_rounding_is_no_tie():
+    plan, mixed = np.array([[0.3, 0.0]]), np.array([[1e-16, 0.0]])
+    found = Solution(np.ones((1, 2)), np.zeros((1, 0)), plan, np.nextafter(plan * plan, 1.0) * plan.astype(bool), mixed)
+    np.testing.assert_array_equal(ties(found), 0.0)
+
+
 def test_rewards_that_are_equal_but_for_rounding_are_measured_by_their_size():
     """0.1 + 0.2 exceeds 0.3 by rounding. A price in units of that difference, or of 1, would depend on the units."""
     for unit in (1e-8, 1.0, 1e8):

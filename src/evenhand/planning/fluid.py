@@ -236,8 +236,9 @@ def ties(solution: Solution) -> Floats:
     out = np.zeros(solution.mixed.shape)
     for r in range(len(out)):
         for i in range(solution.mixed.shape[1]):
-            variance = solution.noise[r, i] - solution.plan[r, i] * solution.plan[r, i]
-            out[r, i] = min(solution.mixed[r, i] / variance, 1.0) if variance > 0.0 else 0.0
+            square = solution.noise[r, i]
+            variance = square - solution.plan[r, i] * solution.plan[r, i]
+            out[r, i] = min(solution.mixed[r, i] / variance, 1.0) if variance > _ROUNDING * square else 0.0
     return out
 
 
