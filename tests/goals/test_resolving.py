@@ -265,7 +265,8 @@ def test_one_context_mixes_the_actions_that_tie_at_the_planned_prices():
     assert gini.value(total / p.horizon) > 0.997 * best  # 0.992 if prices stay between two solves
 
 
-def test_prices_stay_between_two_solves_where_contexts_never_repeat():
+def test_prices_move_a_quarter_as_much_between_two_solves_where_contexts_never_repeat():
+    """As when all tie, `pull` would be 2 temperature / most^2; the temperature is at most that of rewards up to 1."""
     court = Court(horizon=300)
     policy = resolving(court.problem, Logistic(n_features=5))
     state = policy.start(replicas=2)
@@ -273,8 +274,7 @@ def test_prices_stay_between_two_solves_where_contexts_never_repeat():
     goal = state.goals[1]
     assert (goal.solved > 1).all()
     assert (goal.gap != 0.0).any()
-    np.testing.assert_array_equal(goal.pull, np.zeros_like(goal.mu))
-    np.testing.assert_array_equal(pull_prices(goal.mu, goal.pull, goal.gap), goal.mu)
+    assert (goal.pull < 0.3 * 2.0 * 0.0125 / goal.most**2).all()
 
 
 def test_a_price_moves_with_what_is_off_plan_and_keeps_its_sign():

@@ -236,5 +236,5 @@ def test_less_is_overspent_for_no_fewer_answers_while_nothing_is_known_for_300_c
     less = np.maximum(before - COST.at_most, 0.0) - np.maximum(ratio - COST.at_most, 0.0)
     assert early < 0.8 * CENTS.mean()
     assert less.mean() > 2.0 * error(less)
-    assert ratio.max() < before.max()
+    assert np.sort(ratio)[-8:].mean() < np.sort(before)[-8:].mean()  # of the worst quarter
     assert (answers - fewer).mean() > -2.0 * error(answers - fewer)
