@@ -11,7 +11,7 @@ from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedA
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
 from evenhand.goals import Resolving
-from evenhand.goals._resolving_view import pull_prices
+from evenhand.goals._resolving_view import pull, pull_prices
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.mixing import maximize
@@ -275,6 +275,14 @@ def test_prices_move_a_quarter_as_much_between_two_solves_where_contexts_never_r
     assert (goal.solved > 1).all()
     assert (goal.gap != 0.0).any()
     assert (goal.pull < 0.3 * 2.0 * 0.0125 / goal.most**2).all()
+
+
+def test_each_replica_is_pulled_by_the_larger_of_its_repeats_and_its_ties():
+    weight, kept = np.array([[1.0, 1.0, 1.0], [3.0, 1.0, 0.0], [9.0, 0.0, 0.0]]), np.array([3, 2, 1])
+    tied, jump = np.array([[0.0, 0.4], [0.2, 0.9], [1.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 0.0], [1.0, 1.0]])
+    found, due = np.full((3, 2), 7.0), np.array([True, True, False])
+    pull(weight, kept, tied, due, np.array([0.1, 0.2, 0.3]), jump, found)
+    np.testing.assert_allclose(found, [[0.0, 2 * 0.4 * 0.1 / 4], [2 * 0.5 * 0.2 / 4, 0.0], [7.0, 7.0]])
 
 
 def test_a_price_moves_with_what_is_off_plan_and_keeps_its_sign():
